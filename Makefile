@@ -1,0 +1,67 @@
+# Every target works on a fresh clone with python3 >= 3.11 and git; tests need node too.
+
+PYTHON ?= python3
+JOBS ?= 2
+BIN := .venv/bin
+SETUP := .venv/.setup
+export AMIRAL_CLIS ?= $(CURDIR)/clis
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check format test coverage house system-packages clis bench fuzz soak demo up lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(SETUP) ## make .venv with everything pinned, and .venv/bin/amiral
+
+$(SETUP): requirements.lock pyproject.toml scripts/setup.sh
+	@PYTHON="$(PYTHON)" scripts/setup.sh
+	@touch $@
+
+check: setup ## lint, format, types, import contracts: exactly what CI runs
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: setup ## sort, fix and format the code
+	$(BIN)/ruff check --fix --exit-zero
+	$(BIN)/ruff format
+
+test: setup system-packages clis ## the whole suite, then the branches of the pure modules
+	$(BIN)/pytest -n $(JOBS) --dist loadscope
+	$(BIN)/python scripts/pure_coverage.py
+
+coverage: setup ## the branches of the pure modules: 100 % or a list of what is missed
+	$(BIN)/python scripts/pure_coverage.py
+
+house: setup ## the house rules alone
+	$(BIN)/pytest -q tests/test_house_rules.py
+
+system-packages: ## what the tests need of the system (git, ip, unshare, strace, tmux, ps)
+	@scripts/system-packages.sh
+
+clis: ## the agent CLIs of the end-to-end tests, pinned, into clis/node_modules
+	@scripts/clis.sh
+
+bench: setup ## measure what it costs: starts, turns, memory, disk
+	$(BIN)/python -m benchmarks
+
+fuzz: setup ## the properties of the pure modules with many more examples
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -q -n $(JOBS) --timeout 3600 $$($(BIN)/python scripts/pure_coverage.py --list-tests)
+
+soak: setup ## a long run with kills in between; SOAK_S seconds
+	$(BIN)/python -m benchmarks.soak
+
+demo: setup ## the five journeys on a throw-away project, no account, no key
+	$(BIN)/amiral demo
+
+up: setup ## start amiral here and print where the dashboard is
+	$(BIN)/amiral up
+
+lock: ## pin what pyproject.toml asks for (scripts/lock.sh --upgrade takes the newest)
+	@PYTHON="$(PYTHON)" scripts/lock.sh
+
+clean: ## remove what the targets above made
+	rm -rf .venv build dist clis/node_modules .coverage .coverage.* .hypothesis \
+	  .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,116 @@
+"""Pure: read a line as a JSON object and take its fields without ever failing (P12, R03, R08)."""
+
+import json
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+_DECODER = msgspec.json.Decoder()
+_ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z^_])")
+_ESCAPES = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)"
+)
+_LONE_LENGTH = len(r"\ud83d")
+_BAD_TEXT = re.compile("[\ud800-\udfff]")
+
+
+class Fields:
+    """A JSON object from outside. A field that is missing or of another type is empty."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, object]) -> None:
+        self._values = values
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+    def has(self, name: str) -> bool:
+        """Tell whether the field is there, whatever its type."""
+        return name in self._values
+
+    def text(self, name: str) -> str:
+        """Give a text, "" when it is none."""
+        value = self._values.get(name)
+        return value if isinstance(value, str) else ""
+
+    def number(self, name: str) -> float:
+        """Give a number, 0 when it is none."""
+        value = self._values.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return 0
+        return value if abs(value) < float("inf") else 0
+
+    def whole(self, name: str) -> int:
+        """Give a number cut to a whole one, 0 when it is none."""
+        return int(self.number(name))
+
+    def value(self, name: str) -> object:
+        """Give whatever stands there, None when nothing does."""
+        return self._values.get(name)
+
+    def inner(self, name: str) -> "Fields":
+        """Give the object in a field, an empty one when there is none."""
+        value = self._values.get(name)
+        return Fields(value if isinstance(value, dict) else {})
+
+    def inners(self) -> list["Fields"]:
+        """Give every field that is an object."""
+        return [Fields(value) for value in self._values.values() if isinstance(value, dict)]
+
+    def items(self, name: str) -> list["Fields"]:
+        """Give the objects of a list."""
+        value = self._values.get(name)
+        items = value if isinstance(value, list) else []
+        return [Fields(item) for item in items if isinstance(item, dict)]
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Give the texts of a list."""
+        value = self._values.get(name)
+        items = value if isinstance(value, list) else []
+        return tuple(item for item in items if isinstance(item, str))
+
+    def as_json(self) -> str:
+        """Write the object as JSON text on one line."""
+        return msgspec.json.encode(self._values).decode()
+
+
+def read_fields(line: bytes) -> Fields | None:
+    """Read a line as a JSON object, None when it is none.
+
+    Colours around it are taken off; bytes and escapes that are no text become U+FFFD.
+    """
+    try:
+        value = _DECODER.decode(line)
+    except (ValueError, RecursionError):
+        value = _read_leniently(line)
+    return Fields(value) if isinstance(value, dict) else None
+
+
+def plain_text(line: bytes, limit: int) -> str:
+    """Give a line as text for people: without colours, at most `limit` characters."""
+    text = _ANSI.sub(b"", line[: limit * 4]).decode("utf-8", "replace").strip()
+    return text[:limit]
+
+
+def clean_text(text: str) -> str:
+    """Replace what cannot be encoded (halves of surrogate pairs) by U+FFFD (R03)."""
+    return _BAD_TEXT.sub("\ufffd", text)
+
+
+def _read_leniently(line: bytes) -> object:
+    bare = _ANSI.sub(b"", line).strip(b"\x00\t\v\f \xef\xbb\xbf")
+    if not bare.startswith(b"{"):
+        return None
+    text = _ESCAPES.sub(_whole_escape, bare.decode("utf-8", "replace"))
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _whole_escape(match: re.Match[str]) -> str:
+    escape = match[0]
+    is_lone_half = len(escape) == _LONE_LENGTH and escape[1] == "u"
+    return r"\ufffd" if is_lone_half else escape

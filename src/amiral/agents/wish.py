@@ -1,0 +1,11 @@
+"""Pure: how a person, or a time limit, wants a running turn to end."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Wish:
+    """`outcome` is one of TurnEnded (cancelled, timed_out, stopped), `reason` is for people."""
+
+    outcome: str
+    reason: str

@@ -1,0 +1,176 @@
+"""Pure: facts about messages and the turns that answer them."""
+
+from dataclasses import dataclass
+
+from amiral.base.event import Event, Position
+
+
+@dataclass(frozen=True)
+class MessageQueued(Event):
+    """A message was accepted: from here on it is never lost (P01)."""
+
+    message: str
+    worker: str
+    conversation: str
+    text: str
+    sender: str
+    surface: str = "console"
+    reply_to: str = ""
+
+
+@dataclass(frozen=True)
+class MessageReturned(Event):
+    """A message proved never to have reached its CLI went back to the head of its queue (R41)."""
+
+    message: str
+    worker: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class MessageCancelled(Event):
+    """A person took a waiting message back."""
+
+    message: str
+    worker: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class TurnStarted(Event):
+    """A message is about to be written to a session under the input id `line`."""
+
+    turn: str
+    message: str
+    worker: str
+    session: str
+    line: str
+
+
+@dataclass(frozen=True)
+class MessageSeen(Event):
+    """The CLI proved that it has read the message."""
+
+    turn: str
+    message: str
+    worker: str
+    session: str
+    position: Position
+
+
+@dataclass(frozen=True)
+class WorkerSaid(Event):
+    """The worker wrote a piece of text."""
+
+    turn: str
+    worker: str
+    session: str
+    position: Position
+    text: str
+
+
+@dataclass(frozen=True)
+class ToolUsed(Event):
+    """The worker called a tool; `summary` is one line for people."""
+
+    turn: str
+    worker: str
+    session: str
+    position: Position
+    tool: str
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class ToolRefused(Event):
+    """The CLI itself refused a tool call."""
+
+    turn: str
+    worker: str
+    session: str
+    position: Position
+    tool: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class PermissionAsked(Event):
+    """The CLI asked whether the worker may use a tool."""
+
+    turn: str
+    worker: str
+    session: str
+    position: Position
+    ask: str
+    tool: str
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class PermissionAnswered(Event):
+    """The question was answered; `reason` is what the worker was told."""
+
+    turn: str
+    worker: str
+    session: str
+    position: Position
+    ask: str
+    allowed: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class TurnParked(Event):
+    """The turn hit a rate limit: it waits, it has not ended. The message goes on when resumed."""
+
+    turn: str
+    message: str
+    worker: str
+    session: str
+    position: Position
+    window: str
+    resets_at_ms: int | None
+    source: str
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class ResumeOrdered(Event):
+    """The parked turn of a worker shall go on; `by_hand` when a person said so."""
+
+    turn: str
+    message: str
+    worker: str
+    by_hand: bool = True
+
+
+@dataclass(frozen=True)
+class TurnResumed(Event):
+    """A parked turn goes on: the short resume prompt is about to be written under the id `line`."""
+
+    turn: str
+    message: str
+    worker: str
+    session: str
+    line: str
+
+
+@dataclass(frozen=True)
+class TurnEnded(Event):
+    """The turn is over.
+
+    `outcome`: done, failed, interrupted, cancelled, stopped, timed_out or unsure (delivery of the
+    message could not be proved either way; it is never sent again blindly).
+    """
+
+    turn: str
+    message: str
+    worker: str
+    session: str
+    position: Position
+    outcome: str
+    text: str = ""
+    reason: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0

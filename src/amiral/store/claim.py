@@ -1,0 +1,48 @@
+"""One process at a time: locks held by the kernel, so that a dead holder holds nothing."""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from amiral.base.errors import Conflict
+
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class Claim:
+    """A lock file claimed by this process until `release` or its death; it names the holder (R30)."""
+
+    def __init__(self, path: Path, thing: str) -> None:
+        """Conflict, naming the holder's process number, when another one has `thing` already."""
+        self._descriptor = os.open(path, _FLAGS, 0o600)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.pread(self._descriptor, 32, 0).decode("ascii", "replace").strip()
+            os.close(self._descriptor)
+            raise Conflict(
+                f"{thing} is in use by process {holder or 'unknown'}",
+                "use that one, or end it first",
+            ) from error
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Let the next one have it; the file stays, since removing it would part two holders."""
+        os.close(self._descriptor)
+
+
+@contextlib.contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Hold `NAME.lock` while a file is read, changed and written, so that no update is lost (R37).
+
+    Waits for the other process; never hold it across anything slow.
+    """
+    descriptor = os.open(path.with_name(f"{path.name}.lock"), _FLAGS, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

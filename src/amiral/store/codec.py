@@ -1,0 +1,129 @@
+"""Events to bytes and back: what a table sees is what is stored, never the object handed in."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from amiral.base import events
+from amiral.base.errors import Broken, Invalid
+from amiral.base.events import Event
+from amiral.store.redact import Redactor, map_texts
+
+Row = tuple[int, int, str, str, int, bytes]
+"""seq, ts_ms, by, name, version, payload: a row of the table `event`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamped:
+    """An event as the journal holds it.
+
+    `seq` counts from 1 without a gap; `ts_ms` is epoch milliseconds UTC; `payload` is JSON of the fields.
+    `event` is None when a newer amiral wrote it: such a one is kept and skipped.
+    """
+
+    seq: int
+    ts_ms: int
+    by: str
+    name: str
+    version: int
+    event: Event | None
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event ready to be stored, without its place in the journal."""
+
+    event: Event
+    payload: bytes
+
+
+_KNOWN: dict[str, type[Event]] = {
+    name: kind
+    for name, kind in vars(events).items()
+    if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
+}
+_DECODERS = {name: msgspec.json.Decoder(kind) for name, kind in _KNOWN.items()}
+_ENCODER = msgspec.json.Encoder()
+
+
+def known_events() -> list[tuple[str, int]]:
+    """Name and version of every event this amiral can read, in order of name."""
+    return sorted((name, kind.version) for name, kind in _KNOWN.items())
+
+
+def encode(event: Event, redact: Redactor | None) -> Draft:
+    """Redact an event and turn it into bytes; the draft holds the event as these bytes read back.
+
+    Invalid when they would not read back: a field of the wrong type, a number that JSON cannot hold.
+    """
+    name = type(event).__name__
+    if _KNOWN.get(name) is not type(event):
+        raise Invalid(f"{name} is no event of amiral.base.events", "declare it there")
+    try:
+        payload = _redacted(_bytes(event), redact)
+        return Draft(_DECODERS[name].decode(payload), payload)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise Invalid(f"{name} cannot be stored: {error}", "give the field a fitting value") from error
+
+
+def stamp(drafts: Iterable[Draft], first_seq: int, ts_ms: int, by: str) -> list[Stamped]:
+    """Give drafts their places from `first_seq` on."""
+    return [
+        Stamped(
+            seq, ts_ms, by, type(draft.event).__name__, draft.event.version, draft.event, draft.payload
+        )
+        for seq, draft in enumerate(drafts, first_seq)
+    ]
+
+
+def read_row(row: Row) -> Stamped:
+    """Read one stored event; Broken when one of a kind we know cannot be read: it is damaged."""
+    seq, ts_ms, by, name, version, payload = row
+    kind = _KNOWN.get(name)
+    if kind is None or version > kind.version:
+        return Stamped(seq, ts_ms, by, name, version, None, payload)
+    try:
+        event = _DECODERS[name].decode(payload)
+    except ValueError as error:
+        raise Broken(
+            f"event {seq} of the journal ({name}) is damaged: {error}",
+            "stop amiral, keep a copy of the journal and restore it from a backup",
+        ) from error
+    return Stamped(seq, ts_ms, by, name, version, event, payload)
+
+
+def to_row(stamped: Stamped) -> Row:
+    """The row that `read_row` reads."""
+    return (
+        stamped.seq,
+        stamped.ts_ms,
+        stamped.by,
+        stamped.name,
+        stamped.version,
+        stamped.payload,
+    )
+
+
+def _bytes(event: Event) -> bytes:
+    try:
+        return _ENCODER.encode(event)
+    except UnicodeEncodeError:
+        # Half a surrogate pair is no character, and no reason to lose the rest of the text (R03).
+        return _ENCODER.encode(map_texts(msgspec.to_builtins(event), _without_surrogates))
+
+
+def _without_surrogates(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _redacted(payload: bytes, redact: Redactor | None) -> bytes:
+    if redact is None:
+        return payload
+    text = payload.decode()
+    if redact.text(text) is text:
+        return payload
+    # Redacted text by text, so that the payload stays JSON whatever the secret looks like.
+    fields = msgspec.json.decode(payload)
+    return _ENCODER.encode({name: redact.value(field) for name, field in fields.items()})

@@ -1,0 +1,119 @@
+"""Pure: read YAML as texts with line numbers; no value is guessed, mistakes have places (R56)."""
+
+import re
+from collections.abc import Sequence
+
+import yaml
+
+from amiral.base.errors import Invalid
+
+_WHOLE = re.compile(r"-?[0-9]{1,12}", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?", re.ASCII)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+Node = yaml.Node
+
+
+def compose(text: str, file_name: str) -> Node | None:
+    """Read one document into nodes, None when it is empty. Raises Invalid: `file:line: message`."""
+    try:
+        return yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        reason = error.problem or error.context or "not YAML"
+    except yaml.reader.ReaderError as error:
+        # Its position counts characters read, which for a text are characters of the text.
+        line = text.count("\n", 0, error.position) + 1
+        reason = f"character #x{error.character:04x} is not allowed here"
+    except RecursionError:
+        line, reason = 1, "nested too deeply"
+    except (ValueError, OverflowError, yaml.YAMLError) as error:
+        line, reason = 1, f"not YAML: {error}"
+    raise Invalid(f"{file_name}:{line}: {reason}", "Correct the file and try again.")
+
+
+class Checker:
+    """Takes nodes apart by their expected types; collects mistakes as `file:line: message`.
+
+    After a mistake a value of the right type is returned, so that the rest is checked too.
+    """
+
+    def __init__(self, file_name: str) -> None:
+        self._file = file_name
+        self._errors: list[tuple[int, str]] = []
+
+    def errors(self) -> list[str]:
+        """Give all mistakes in the order of their lines."""
+        return [f"{self._file}:{line}: {message}" for line, message in sorted(self._errors)]
+
+    def fail(self, node: Node | None, message: str) -> None:
+        """Note a mistake at a node (None: the file's first line)."""
+        line = node.start_mark.line + 1 if node is not None and node.start_mark else 1
+        self._errors.append((line, message))
+
+    def fields(self, node: Node, what: str, known: Sequence[str]) -> dict[str, Node]:
+        """Read a mapping with known keys, each at most once."""
+        if not isinstance(node, yaml.MappingNode):
+            self.fail(node, f"{what} must be a mapping of {', '.join(known)}")
+            return {}
+        found: dict[str, Node] = {}
+        for key_node, value in node.value:
+            key = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "(no word)"
+            if key not in known:
+                self.fail(key_node, f"{what}: unknown key {key!r}; known are {', '.join(known)}")
+            elif key in found:
+                self.fail(key_node, f"{what}: {key} is given twice")
+            else:
+                found[key] = value
+        return found
+
+    def items(self, node: Node, what: str) -> list[Node]:
+        """Read a list."""
+        if not isinstance(node, yaml.SequenceNode):
+            self.fail(node, f"{what} must be a list")
+            return []
+        return list(node.value)
+
+    def text(self, node: Node, what: str, *, may_be_empty: bool = False) -> str:
+        """Read a text. Nothing after the colon is a mistake; quotes make an empty text."""
+        if not isinstance(node, yaml.ScalarNode):
+            self.fail(node, f"{what} must be a text")
+            return "x"
+        value = str(node.value)
+        if _SURROGATE.search(value):
+            self.fail(node, f"{what} holds half a surrogate pair, which is no character")
+            return "x"
+        if not value and not (may_be_empty and node.style):
+            self.fail(node, f"{what} must not be empty")
+        return value
+
+    def whole(self, node: Node, what: str, low: int, high: int) -> int:
+        """Read a whole number from `low` to `high`."""
+        value = node.value if isinstance(node, yaml.ScalarNode) else ""
+        if _WHOLE.fullmatch(value) and low <= int(value) <= high:
+            return int(value)
+        self.fail(node, f"{what} must be a whole number from {low} to {high}")
+        return low
+
+    def number(self, node: Node, what: str, high: float) -> float:
+        """Read a number from 0 to `high`, fractions allowed."""
+        value = node.value if isinstance(node, yaml.ScalarNode) else ""
+        if _NUMBER.fullmatch(value) and float(value) <= high:
+            return float(value)
+        self.fail(node, f"{what} must be a number from 0 to {high:g}")
+        return 0.0
+
+    def choice(self, node: Node, what: str, options: Sequence[str]) -> str:
+        """Read one of a few words."""
+        value = node.value if isinstance(node, yaml.ScalarNode) else None
+        if value in options:
+            return str(value)
+        self.fail(node, f"{what} must be one of {', '.join(options)}")
+        return options[0]
+
+    def need(self, node: Node, found: dict[str, Node], what: str, keys: Sequence[str]) -> bool:
+        """Note each key that is missing; tell whether none is."""
+        missing = [key for key in keys if key not in found]
+        for key in missing:
+            self.fail(node, f"{what}: {key} is missing")
+        return not missing

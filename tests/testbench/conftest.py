@@ -17,7 +17,9 @@ SESSION = "11111111-2222-4333-8444-555555555555"
 class Cli:
     """One process. Each wait has a deadline; what it printed so far is in `events`."""
 
-    def __init__(self, folder: Path, *options: str, resume: bool = False, session=SESSION, env=None):
+    def __init__(
+        self, folder: Path, *options: str, resume: bool = False, session=SESSION, env=None
+    ):
         self.home = folder / "home"
         self.cwd = folder / "project"
         self.cwd.mkdir(exist_ok=True)
@@ -32,6 +34,9 @@ class Cli:
             env={"PATH": os.environ["PATH"], "TMPDIR": str(folder), **(env or {})},
             bufsize=0,
         )
+        assert self.process.stdin and self.process.stdout and self.process.stderr
+        self.stdin, self.stdout = self.process.stdin, self.process.stdout
+        self.pipes = (self.stdin, self.stdout, self.process.stderr)
         self.events: list[dict] = []
         self._buffer = b""
 
@@ -39,7 +44,7 @@ class Cli:
         self.send_bytes(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
 
     def send_bytes(self, data: bytes) -> None:
-        self.process.stdin.write(data)
+        self.stdin.write(data)
 
     def message(self, message: str, text: str) -> None:
         self.send({"type": "message", "id": message, "text": text})
@@ -48,8 +53,8 @@ class Cli:
         deadline = time.monotonic() + PATIENCE_S
         while end not in self._buffer:
             left = deadline - time.monotonic()
-            ready = select.select([self.process.stdout], [], [], max(0, left))[0]
-            data = os.read(self.process.stdout.fileno(), 65536) if ready else b""
+            ready = select.select([self.stdout], [], [], max(0, left))[0]
+            data = os.read(self.stdout.fileno(), 65536) if ready else b""
             assert data, f"ended or silent before {end!r}: {self._buffer!r} {self.events}"
             self._buffer += data
         found, _, self._buffer = self._buffer.partition(end)
@@ -98,5 +103,5 @@ def start(tmp_path):
         if cli.process.poll() is None:
             cli.process.kill()
         cli.process.wait()
-        for pipe in (cli.process.stdin, cli.process.stdout, cli.process.stderr):
+        for pipe in cli.pipes:
             pipe.close()

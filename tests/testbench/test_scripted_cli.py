@@ -19,7 +19,7 @@ def eventually(is_true) -> bool:
     while time.monotonic() < deadline:
         if is_true():
             return True
-        os.sched_yield()
+        time.sleep(0.005)
     return False
 
 
@@ -267,12 +267,15 @@ def test_a_tool_it_was_not_given_is_refused_and_nothing_is_touched(start):
 def test_a_path_outside_the_working_folder_is_refused(start, tmp_path):
     cli = start(
         scenario="turns: [{use: {tool: write, args: {path: ../out.txt, text: x}}},"
-        " {use: {tool: write, args: {path: link/out.txt, text: x}}}, {say: done}]\n"
+        " {use: {tool: write, args: {path: link/out.txt, text: x}}},"
+        " {use: {tool: read, args: {path: loop}}},"
+        ' {use: {tool: read, args: {path: "a\\0b"}}}, {say: done}]\n'
     )
     (cli.cwd / "link").symlink_to(tmp_path)
+    (cli.cwd / "loop").symlink_to("loop")
     cli.message("m1", "go")
     cli.until("final")
-    assert len(cli.of_kind("refused")) == 2
+    assert len(cli.of_kind("refused")) == 4
     assert not (tmp_path / "out.txt").exists()
 
 
@@ -452,6 +455,26 @@ def test_sigint_ends_turn_and_process_with_a_final_event(start):
     cli.process.send_signal(signal.SIGINT)
     assert cli.until("final")["how"] == "interrupted"
     assert cli.process.wait(PATIENCE_S) == 0
+
+
+def test_sigint_between_turns_ends_the_process_well(start):
+    cli = start()
+    cli.until("opened")
+    cli.process.send_signal(signal.SIGINT)
+    assert cli.process.wait(PATIENCE_S) == 0
+    assert cli.close()[1:] == (cli.events, "")
+
+
+def test_sigint_after_the_end_of_stdin_is_heard_too(start):
+    cli = start(scenario="turns: [{hang: 600}]\n")
+    cli.message("m1", "go")
+    cli.message("m2", "go")
+    cli.stdin.close()
+    cli.until("seen")
+    cli.process.send_signal(signal.SIGINT)
+    assert cli.until("final")["how"] == "interrupted"
+    assert cli.process.wait(PATIENCE_S) == 0
+    assert len(cli.of_kind("seen")) == 1
 
 
 # ---- raw bytes

@@ -202,6 +202,8 @@ class Driver(Protocol[StateT]):
 
     name: str
     state_type: type[StateT]
+    login_variables: tuple[str, ...]
+    """Environment variables that carry its login; none when it needs none."""
 
     def version_command(self, command: tuple[str, ...]) -> tuple[str, ...]:
         """Give the argument list that prints the CLI's version."""

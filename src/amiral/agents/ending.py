@@ -1,4 +1,4 @@
-"""Pure: how a turn ends: by its final event, by a wish, or by what the files prove after a crash."""
+"""Pure: how a turn ends: by its final event, by a wish, or by what files prove after a crash."""
 
 from dataclasses import dataclass, replace
 
@@ -32,8 +32,8 @@ def end(
 class Evidence:
     """What the files tell after a crash.
 
-    `line`: the input's state in the shim's record (unknown, recorded, written). `settlement`: what the
-    CLI's own transcript proves. `seen`: whether the CLI had told that it read the message.
+    `line`: the input's state in the shim's record (unknown, recorded, written). `settlement`: what
+    the CLI's own transcript proves. `seen`: whether the CLI had told that it read the message.
     """
 
     line: str
@@ -46,8 +46,8 @@ def verdict(
 ) -> ev.Event:
     """Decide the fate of a message whose CLI is gone (R41).
 
-    Answered in the transcript: done. Never written, or proved absent from the transcript: back to its
-    queue, a few times. Read but not finished: interrupted. No proof: unsure, told to the person.
+    Answered in the transcript: done. Never written, or proved absent from the transcript: back to
+    its queue, a few times. Read but not finished: interrupted. No proof: unsure, and told.
     """
     proof = evidence.settlement.proof
     if proof == "answered":

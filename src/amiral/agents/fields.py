@@ -12,6 +12,12 @@ _ESCAPES = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)"
 )
 _LONE_LENGTH = len(r"\ud83d")
+_LONGEST_SUMMARY = 200
+_LONGEST_NOISE = 2000
+_TELLING = (
+    *("command", "file_path", "notebook_path", "path", "pattern", "url", "query"),
+    *("description", "skill", "prompt"),
+)
 _BAD_TEXT = re.compile("[\ud800-\udfff]")
 
 
@@ -25,10 +31,6 @@ class Fields:
 
     def __bool__(self) -> bool:
         return bool(self._values)
-
-    def has(self, name: str) -> bool:
-        """Tell whether the field is there, whatever its type."""
-        return name in self._values
 
     def text(self, name: str) -> str:
         """Give a text, "" when it is none."""
@@ -88,10 +90,22 @@ def read_fields(line: bytes) -> Fields | None:
     return Fields(value) if isinstance(value, dict) else None
 
 
-def plain_text(line: bytes, limit: int) -> str:
-    """Give a line as text for people: without colours, at most `limit` characters."""
-    text = _ANSI.sub(b"", line[: limit * 4]).decode("utf-8", "replace").strip()
-    return text[:limit]
+def json_line(value: Mapping[str, object]) -> str:
+    """Write a line of JSON, newline included."""
+    return msgspec.json.encode(value).decode() + "\n"
+
+
+def summary(arguments: Fields) -> str:
+    """Sum up a tool's arguments in one line: the one that tells most, else all as JSON."""
+    told = next((arguments.text(name) for name in _TELLING if arguments.text(name)), "")
+    words = " ".join((told or arguments.as_json())[: _LONGEST_SUMMARY * 2].split())
+    return words if len(words) <= _LONGEST_SUMMARY else words[: _LONGEST_SUMMARY - 1] + "…"
+
+
+def plain_text(line: bytes) -> str:
+    """Give the beginning of a line as text for people: without colours."""
+    text = _ANSI.sub(b"", line[: _LONGEST_NOISE * 4]).decode("utf-8", "replace").strip()
+    return text[:_LONGEST_NOISE]
 
 
 def clean_text(text: str) -> str:

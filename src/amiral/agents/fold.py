@@ -21,7 +21,7 @@ from amiral.agents.driver import (
     Used,
 )
 from amiral.agents.framing import Oversized
-from amiral.agents.worker import Worker
+from amiral.agents.worker import ALL_TOOLS, Worker
 from amiral.base import events as ev
 
 _LONGEST_NOISE = 500
@@ -43,7 +43,7 @@ class Now:
 
 @dataclass(frozen=True)
 class Folded:
-    """One line of output, folded. `is_new` is False for lines whose events are committed already."""
+    """One line of output, folded; not `is_new` when its events are committed already."""
 
     position: ev.Position
     signals: tuple[Signal, ...]
@@ -95,7 +95,8 @@ def _tell_of_session(signal: Signal, now: Now, position: ev.Position) -> ev.Even
             return ev.ServiceRetried(worker, session, position, error, delay_ms)
         case Noise(text):
             return ev.NoiseRead(session, worker, position, text[:_LONGEST_NOISE])
-    return None
+        case _:
+            return None
 
 
 def _tell_of_turn(signal: Signal, now: Now, position: ev.Position) -> ev.Event | None:
@@ -111,7 +112,8 @@ def _tell_of_turn(signal: Signal, now: Now, position: ev.Position) -> ev.Event |
             return ev.ToolRefused(turn, worker, session, position, tool, reason)
         case Asked(ask, tool, summary):
             return ev.PermissionAsked(turn, worker, session, position, ask, tool, summary)
-    return None
+        case _:
+            return None
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ def answer(driver: Driver[Any], state: object, line: Folded, worker: Worker) -> 
     answers = []
     for signal in line.signals:
         if isinstance(signal, Asked):
-            allowed = worker.may_use(signal.tool)
+            allowed = _may_use(worker, signal.tool)
             reason = "" if allowed else f"worker {worker.id} may not use {signal.tool}"
             inputs = driver.answer(state, signal, allow=allowed, reason=reason)
             answers.append(Answer(signal, allowed, reason, inputs))
@@ -155,3 +157,8 @@ def told(line: Folded, now: Now, answers: Iterable[Answer]) -> Iterator[ev.Event
             allowed=given.allowed,
             reason=given.reason,
         )
+
+
+def _may_use(worker: Worker, tool: str) -> bool:
+    """A rule such as `Bash(git *)` is not judged here, so it allows nothing."""
+    return worker.tools == ALL_TOOLS or tool in worker.tools

@@ -41,19 +41,13 @@ class Inbox:
         self._news: dict[str, asyncio.Event] = {}
         self._running: dict[str, Control] = {}
 
-    async def post(
-        self, worker: str, conversation: str, text: str, sender: str, *, surface: str = "console"
-    ) -> str:
-        """Queue a message durably and give its id; refused while the brake is on."""
+    async def post(self, message: ev.MessageQueued) -> None:
+        """Queue a message durably; refused while the brake is on or when its worker is unknown."""
         self.check_brake()
-        self._find_worker(worker)
-        message = new_id()
-        await self._journal.append(
-            ev.MessageQueued(message, worker, conversation, text, sender, surface), by=sender
-        )
+        self._find_worker(message.worker)
+        await self._journal.append(message, by=message.sender)
         failpoint("inbox.queued")
-        self._wake(worker)
-        return message
+        self._wake(message.worker)
 
     def check_brake(self) -> None:
         """Raise Conflict while an emergency stop is on, naming the way out."""
@@ -119,9 +113,7 @@ class Inbox:
         )
         self._wake(worker)
 
-    async def _unpark(
-        self, worker: str, by: str, make: Callable[[rows.Park], ev.Event]
-    ) -> None:
+    async def _unpark(self, worker: str, by: str, make: Callable[[rows.Park], ev.Event]) -> None:
         def claim(read: Rows) -> tuple[list[ev.Event], None]:
             found = rows.parked(read, worker)
             if not found:
@@ -159,13 +151,13 @@ class Inbox:
             await self._turns.run(message, self._find_worker(message.worker), control)
         except AmiralError as error:
             await self._take_error(message, error)
-        except Exception as fault:  # noqa: BLE001 - crash-only: told, then taken up from the journal
+        except Exception as fault:  # noqa: BLE001 - crash-only: taken up again
             await self._tell_fault(message, repr(fault))
         finally:
             self._running.pop(message.worker, None)
 
     async def _take_error(self, message: Queued, error: AmiralError) -> None:
-        """A turn that cannot start ends as failed, with what to do; a started one is taken up again."""
+        """A turn that cannot start ends as failed; a started one is taken up again."""
         now = rows.find_waiting(self._journal.rows, message.message)
         if now is None or now.state not in ("queued", "resuming"):
             await self._tell_fault(message, error.message)

@@ -1,6 +1,7 @@
 """What the engine reads back from its tables, as values."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from amiral.base.event import Position
 from amiral.store.journal import Rows
@@ -121,6 +122,12 @@ def turns_in(read: Rows, session: str) -> int:
     return int(found[0][0])
 
 
+def is_busy(read: Rows, session: str) -> bool:
+    """Tell whether a message is being answered in a session."""
+    sql = "select 1 from inbox where session = ? and state in ('injected', 'seen') limit 1"
+    return bool(read(sql, session))
+
+
 def parked(read: Rows, worker: str = "") -> list[Park]:
     """Read the workers held by a rate limit, or one of them."""
     sql = (
@@ -130,8 +137,21 @@ def parked(read: Rows, worker: str = "") -> list[Park]:
     return [Park(*row) for row in read(sql, worker)]
 
 
-def _session(row: tuple[object, ...]) -> SessionRow:
-    fields = list(row)
-    head, (segment, byte), rest = fields[:10], fields[10:12], fields[12:]
-    snapshot, at_segment, at_byte = rest
-    return SessionRow(*head, (segment, byte), snapshot, (at_segment, at_byte))  # type: ignore[arg-type]
+def _session(row: tuple[Any, ...]) -> SessionRow:
+    session, worker, conversation, driver, cwd, socket, seat, resume_key, fresh_key = row[:9]
+    state, segment, byte, snapshot, snapshot_segment, snapshot_byte = row[9:]
+    return SessionRow(
+        session,
+        worker,
+        conversation,
+        driver,
+        cwd,
+        socket,
+        seat,
+        resume_key,
+        fresh_key,
+        state,
+        (segment, byte),
+        snapshot,
+        (snapshot_segment, snapshot_byte),
+    )

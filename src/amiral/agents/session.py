@@ -13,7 +13,13 @@ from amiral.agents.framing import Oversized
 from amiral.agents.rows import SessionRow
 from amiral.agents.tail import OutputTail
 from amiral.base.events import OutputRead
+from amiral.processes.answers import Exited, Fenced, Lost, Notice
 from amiral.processes.link import ShimGone, ShimLink
+
+EXITED = "the CLI ended"
+SHIM_LOST = "its shim was lost"
+NEVER_LAUNCHED = "it was never launched"
+FENCED = "another process of amiral took over"
 
 _BATCH = 512
 
@@ -21,12 +27,12 @@ _BATCH = 512
 class Session:
     """Folds what a CLI says and writes what a turn wants said.
 
-    Nothing is read between turns: output waits in its file. The folding begins at the last snapshot, so
-    that lines told before a crash are folded again but not told again.
+    Nothing is read between turns: output waits in its file. The folding begins at the last
+    snapshot, so that lines told before a crash are folded again but not told again.
     """
 
     def __init__(
-        self, row: SessionRow, driver: Driver[Any], state: Any, tail: OutputTail
+        self, row: SessionRow, driver: Driver[Any], state: object, tail: OutputTail
     ) -> None:
         self.row, self.driver, self.state = row, driver, state
         self.woken = asyncio.Event()
@@ -87,9 +93,13 @@ class Session:
             if self._link is None or self.is_over:
                 return
             try:
-                await self._link.request("input", id=line.id, data=line.data)
-            except ShimGone as gone:
-                self.end(str(gone) or "shim_lost")
+                delivery = await self._link.input(line.id, line.data)
+            except ShimGone:
+                self.end(SHIM_LOST)
+                return
+            if delivery != "written":
+                # The exit notice follows; the files tell what became of this line.
+                return
 
     async def close(self) -> None:
         """Close the CLI's input: it ends by itself when it has answered."""
@@ -116,17 +126,17 @@ class Session:
             return
         try:
             await self._link.request(op, **fields)
-        except ShimGone as gone:
-            self.end(str(gone) or "shim_lost")
+        except ShimGone:
+            self.end(SHIM_LOST)
 
-    def _take_notice(self, notice: dict[str, Any]) -> None:
-        match notice.get("notice"):
-            case "exit":
-                self.end("exited", notice.get("code"))
-            case "lost":
-                self.end("shim_lost")
-            case "fenced":
-                self.end("fenced")
+    def _take_notice(self, notice: Notice) -> None:
+        match notice:
+            case Exited(code=code, signal=number):
+                self.end(EXITED, code if number is None else -number)
+            case Lost():
+                self.end(SHIM_LOST)
+            case Fenced():
+                self.end(FENCED)
             case _:
                 self.woken.set()
 

@@ -202,7 +202,7 @@ def _apply(write: Write, stamped: Stamped) -> None:
 
 
 ENGINE: Final = Table(
-    ("inbox", "turns", "sessions", "resume_keys", "limits"),
+    "engine",
     _INBOX + _TURNS + _SESSIONS + _LIMITS,
     _apply,
 )

@@ -1,12 +1,12 @@
 """The one door: run one turn of one worker, from a queued message to its end, whatever is killed.
 
-A turn writes its message to a session under the message's own id, folds what the CLI says and commits
-the position with the events it produced. After a crash the same code goes on: the id keeps the shim
-from writing twice, the position keeps the journal from telling twice.
+A turn writes its message to a session under the message's own id, folds what the CLI says and
+commits the position with the events it produced. After a crash the same code goes on: the id keeps
+the shim from writing twice, the position keeps the journal from telling twice.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from amiral.agents import ending, fold, rows
 from amiral.agents.control import Control
@@ -48,7 +48,8 @@ class _Running:
     text: str
     until_s: float
     kill_at_s: float | None = None
-    progress: Progress = Progress()
+    is_said: bool = False
+    progress: Progress = field(default_factory=Progress)
 
 
 class Turns:
@@ -73,8 +74,6 @@ class Turns:
             message = await self._start(message, session)
         turn = self._running(message, worker, control, session)
         control.woken = session.woken
-        await session.write(session.driver.say(session.state, message.line, turn.text))
-        failpoint("turn.written")
         await self._follow(turn)
         if session.is_over:
             await self._sessions.finish(session, session.why_over)
@@ -104,7 +103,9 @@ class Turns:
         self, message: Queued, worker: Worker, control: Control, session: Session
     ) -> _Running:
         now = _now(message, session)
-        knows_nothing = not session.row.resume_key and rows.turns_in(self._journal.rows, session.id) <= 1
+        knows_nothing = (
+            not session.row.resume_key and rows.turns_in(self._journal.rows, session.id) <= 1
+        )
         text = self._words(message, worker, knows_nothing)
         until_s = self._clock.monotonic_s() + self._limits.longest_s
         return _Running(message, worker, control, session, now, text, until_s)
@@ -119,8 +120,17 @@ class Turns:
             if was_over:
                 await self._settle(turn)
                 return
+            await self._say(turn)
             await turn.session.wait(_POLL_S)
             await self._obey(turn)
+
+    async def _say(self, turn: _Running) -> None:
+        """Write the message once the CLI is ready; said before a crash or not, the shim knows."""
+        driver, state = turn.session.driver, turn.session.state
+        if not turn.is_said and driver.is_ready(state):
+            await turn.session.write(driver.say(state, turn.message.line, turn.text))
+            turn.is_said = True
+            failpoint("turn.written")
 
     async def _fold(self, turn: _Running, *, is_last: bool) -> None:
         """Fold and commit what is there: the events, the position and the turn's end together."""

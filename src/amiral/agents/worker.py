@@ -138,8 +138,7 @@ def _is_text(longest: int) -> Callable[[object], bool]:
         return (
             isinstance(value, str)
             and 1 <= len(value) <= longest
-            and plain(value) == value == value.strip()
-            and len(value.splitlines()) == 1
+            and plain(value) == value == " ".join(value.split())
         )
 
     return is_good

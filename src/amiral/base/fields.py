@@ -71,4 +71,4 @@ def value_at(located: Located, path: Path) -> object:
 
 def shown(value: object) -> str:
     """Write a wrong value as its file had it, cut to one safe line."""
-    return one_line(json.dumps(value, ensure_ascii=False), 40)
+    return one_line(json.dumps(value, ensure_ascii=False, default=str), 40)

@@ -8,8 +8,8 @@ from amiral.store.journal import Rows, Stamped, Table, Write
 
 _DDL: Final = """
 create table if not exists utterances(
-  seq integer primary key, ts_ms integer not null, conversation text not null, speaker text not null,
-  message text not null, text text not null, outcome text not null);
+  seq integer primary key, ts_ms integer not null, conversation text not null,
+  speaker text not null, message text not null, text text not null, outcome text not null);
 create index if not exists utterances_conversation on utterances(conversation, seq);
 create index if not exists utterances_message on utterances(message);
 """
@@ -35,9 +35,11 @@ def _apply(write: Write, stamped: Stamped) -> None:
                     *(ended.text, ended.outcome, ended.message),
                 ),
             )
+        case _:
+            pass
 
 
-CONVERSATIONS: Final = Table(("utterances",), _DDL, _apply)
+CONVERSATIONS: Final = Table("conversations", _DDL, _apply)
 
 
 def latest(read: Rows, conversation: str, limit: int, before: int | None = None) -> list[Utterance]:
@@ -49,6 +51,12 @@ def latest(read: Rows, conversation: str, limit: int, before: int | None = None)
         limit,
     )
     return [Utterance(*row) for row in reversed(found)]
+
+
+def begun(read: Rows, message: str) -> int | None:
+    """Tell the event number under which a message was accepted."""
+    found = read("select min(seq) from utterances where message = ?", message)
+    return found[0][0] if found else None
 
 
 def conversations(read: Rows) -> list[Conversation]:

@@ -1,28 +1,26 @@
+# ruff: noqa: PTH102, PTH106
 """One cgroup v2 a session, made below our own where the system lets us. Standard library only.
 
-A cgroup holds what a walk of the process tree can lose: a process that left its session, dropped its
-environment and whose parents are dead is still in it. On a host of both versions (v1 and v2) the v2 tree has
-no controllers, but `cgroup.procs` and `cgroup.kill` work all the same.
+A cgroup holds what a walk of the process tree can lose: a process that left its session, dropped
+its environment and whose parents are dead is still in it. On a host of both versions (v1 and v2)
+the v2 tree has no controllers, but `cgroup.procs` and `cgroup.kill` work all the same.
 """
 
 import os
 
+from amiral.processes.proc import read_whole
+
 PREFIX = "amiral-"
-_LAST = "cgroup.procs"
+_PROCESSES = "cgroup.procs"
 
 
 def own_cgroup_folder() -> str | None:
     """Find the folder of this process's own cgroup v2, None when there is none mounted."""
-    try:
-        mounts = _read("/proc/self/mountinfo").split("\n")
-        inside = _path_in(_read("/proc/self/cgroup"))
-    except OSError:
-        return None
-    for line in mounts:
-        before, _, after = line.partition(" - ")
-        if after.startswith("cgroup2 ") and inside is not None:
-            _, _, _, root, mount = before.split(" ")[:5]
-            return _below(mount, root, inside)
+    inside = cgroup_of(os.getpid())
+    for root, mount in _mounts():
+        if inside:
+            shown = inside[len(root) :] if root != "/" and inside.startswith(root) else inside
+            return f"{mount}/{shown.strip('/')}".rstrip("/")
     return None
 
 
@@ -32,11 +30,11 @@ def cgroup_name(tag: str) -> str:
 
 
 def make_cgroup(tag: str) -> str | None:
-    """Make an empty cgroup for `tag` and return its folder, None when the system does not let us."""
+    """Make an empty cgroup for `tag`, return its folder; None where the system does not let us."""
     own = own_cgroup_folder()
     if own is None:
         return None
-    folder = os.path.join(own, cgroup_name(tag))
+    folder = f"{own}/{cgroup_name(tag)}"
     try:
         os.mkdir(folder, 0o700)
     except OSError:
@@ -44,21 +42,30 @@ def make_cgroup(tag: str) -> str | None:
     return folder
 
 
+def cgroups_under(tag: str) -> list[str]:
+    """Find every cgroup of this tag or one below it, wherever on the machine it was made."""
+    wanted = cgroup_name(tag)
+    folders = (folder for _, mount in _mounts() for folder, _, _ in os.walk(mount))
+    return [
+        folder for folder in folders if f"{folder}-".rpartition("/")[2].startswith(wanted + "-")
+    ]
+
+
 def join_cgroup(folder: str, pid: int) -> bool:
     """Move one process in; its later children are born there."""
-    return _write(os.path.join(folder, _LAST), str(pid))
+    return _write(f"{folder}/{_PROCESSES}", str(pid))
 
 
 def cgroup_members(folder: str | None) -> set[int]:
     """List the pids in this cgroup and in those below it; empty for a folder that is not ours."""
     if not _is_ours(folder):
         return set()
-    return {pid for part in _parts(folder) for pid in _pids(os.path.join(part, _LAST))}
+    return {pid for part in _parts(folder) for pid in _pids(f"{part}/{_PROCESSES}")}
 
 
 def kill_cgroup(folder: str | None) -> bool:
     """Kill all of it at once, escapees included (Linux 5.14 and later)."""
-    return _is_ours(folder) and _write(os.path.join(folder or "", "cgroup.kill"), "1")
+    return _is_ours(folder) and _write(f"{folder}/cgroup.kill", "1")
 
 
 def remove_cgroup(folder: str | None) -> None:
@@ -74,14 +81,12 @@ def remove_cgroup(folder: str | None) -> None:
 
 def cgroup_of(pid: int) -> str:
     """Tell the v2 cgroup path of a process, "" when unknown."""
-    try:
-        return _path_in(_read(f"/proc/{pid}/cgroup")) or ""
-    except OSError:
-        return ""
+    lines = _lines(f"/proc/{pid}/cgroup")
+    return next((line[3:] for line in lines if line.startswith("0::")), "")
 
 
 def _is_ours(folder: str | None) -> bool:
-    return bool(folder) and os.path.basename(folder or "").startswith(PREFIX)
+    return bool(folder) and (folder or "").rpartition("/")[2].startswith(PREFIX)
 
 
 def _parts(folder: str | None) -> list[str]:
@@ -89,33 +94,32 @@ def _parts(folder: str | None) -> list[str]:
 
 
 def _pids(path: str) -> list[int]:
+    return [int(line) for line in _lines(path) if line]
+
+
+def _mounts() -> list[tuple[str, str]]:
+    """List the cgroup2 mounts: which part of the hierarchy, and where."""
+    lines = (line.partition(" - ") for line in _lines("/proc/self/mountinfo"))
+    mounts = (before.split(" ")[3:5] for before, _, after in lines if after.startswith("cgroup2 "))
+    return [(root, mount) for root, mount in mounts]
+
+
+def _lines(path: str) -> list[str]:
     try:
-        return [int(line) for line in _read(path).split()]
+        return read_whole(path).decode(errors="surrogateescape").split("\n")
     except OSError:
         return []
 
 
-def _path_in(listing: str) -> str | None:
-    for line in listing.split("\n"):
-        if line.startswith("0::"):
-            return line[3:]
-    return None
-
-
-def _below(mount: str, root: str, inside: str) -> str:
-    shown = inside[len(root) :] if root != "/" and inside.startswith(root) else inside
-    return os.path.join(mount, shown.lstrip("/")).rstrip("/")
-
-
-def _read(path: str) -> str:
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:
-        return file.read()
-
-
 def _write(path: str, text: str) -> bool:
     try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        file = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     except OSError:
         return False
+    try:
+        os.write(file, text.encode())
+    except OSError:
+        return False
+    finally:
+        os.close(file)
     return True

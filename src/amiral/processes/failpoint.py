@@ -1,7 +1,7 @@
 """Named places where a test lets a process kill itself. Standard library only.
 
-`AMIRAL_FAILPOINT=name` or `name:count` kills the process (SIGKILL) when it passes the place named for the
-count-th time, and only with `AMIRAL_FAILPOINTS=1` beside it.
+`AMIRAL_FAILPOINT=name` or `name:count` kills the process (SIGKILL) when it passes the place of that
+name for the count-th time, and only with `AMIRAL_FAILPOINTS=1` beside it.
 """
 
 import os

@@ -1,9 +1,9 @@
 """Name, find and kill whole process trees, never signalling a stranger. Standard library only.
 
-A process is named by boot id, pid and start time (R30). Below a root count its descendants and, as long as
-the root itself is there, the members of its process group and session; what lost that link is found by
-the `AMIRAL_TAG` of its environment and by its cgroup (R29). Without `/proc` (not Linux) only process groups
-are left: `limits()` says what cannot be promised then.
+A process is named by boot id, pid and start time (R30). Below a root count its descendants and, as
+long as the root itself is there, the members of its process group and session; what lost that link
+is found by the `AMIRAL_TAG` of its environment and by its cgroup (R29). Without `/proc` (not Linux)
+only process groups are left: `limits()` says what cannot be promised then.
 """
 
 import os
@@ -14,9 +14,9 @@ from functools import cache
 from typing import NamedTuple
 
 from amiral.processes import cgroup as cgroups
+from amiral.processes.proc import HAS_PROC, Seen, look, processes_now, read_whole
 
 TAG_VARIABLE = "AMIRAL_TAG"
-HAS_PROC = os.path.exists("/proc/self/stat")
 HAS_PIDFD = hasattr(os, "pidfd_open")
 
 _FREEZE_ROUNDS = 20
@@ -40,20 +40,11 @@ class Killed(NamedTuple):
     ms: int
 
 
-class _Seen(NamedTuple):
-    pid: int
-    parent: int
-    group: int
-    session: int
-    start: int
-    is_dead: bool
-
-
 @cache
 def boot_id() -> str:
     """Name this run of the machine, "" where the system does not."""
     try:
-        return _read("/proc/sys/kernel/random/boot_id").decode().strip()
+        return read_whole("/proc/sys/kernel/random/boot_id").decode().strip()
     except OSError:
         return ""
 
@@ -62,7 +53,7 @@ def identify(pid: int) -> Identity | None:
     """Name the process that has this pid now, None when none has (a zombie still has it)."""
     if not HAS_PROC:
         return Identity("", pid, 0) if _is_there(pid) else None
-    seen = _look(pid)
+    seen = look(pid)
     return Identity(boot_id(), pid, seen.start) if seen else None
 
 
@@ -70,21 +61,24 @@ def is_alive(identity: Identity) -> bool:
     """Tell whether exactly this process still runs; zombies do not."""
     if not HAS_PROC:
         return _is_there(identity.pid)
-    seen = _look(identity.pid)
+    seen = look(identity.pid)
     return seen is not None and not seen.is_dead and _is_same(identity, seen)
 
 
 def send(identity: Identity, number: int) -> bool:
-    """Signal exactly this process; False when it is gone, is another one by now, or is not ours."""
+    """Signal exactly this process; False when it is gone, another one by now, or not ours."""
     try:
         if not (HAS_PROC and HAS_PIDFD):
-            return is_alive(identity) and os.kill(identity.pid, number) is None
+            if not is_alive(identity):
+                return False
+            os.kill(identity.pid, number)
+            return True
         handle = os.pidfd_open(identity.pid)
     except OSError:
         return False
     try:
-        # Looked at while the handle is held: whoever has this start time now is who the handle means.
-        seen = _look(identity.pid)
+        # Looked at while the handle is held: who has this start time now is who the handle means.
+        seen = look(identity.pid)
         if seen is None or not _is_same(identity, seen):
             return False
         signal.pidfd_send_signal(handle, number)
@@ -98,23 +92,23 @@ def send(identity: Identity, number: int) -> bool:
 def parents(pid: int) -> list[int]:
     """List the pids above this one, nearest first."""
     above: list[int] = []
-    seen = _look(pid)
+    seen = look(pid)
     while seen is not None and seen.parent > 0 and seen.parent not in above:
         above.append(seen.parent)
-        seen = _look(seen.parent)
+        seen = look(seen.parent)
     return above
 
 
 def descendants(pid: int) -> list[Identity]:
     """List the living processes below this one."""
-    processes = _processes()
+    processes = processes_now()
     return _named(_below({pid}, processes), processes)
 
 
 def tag_of(pid: int) -> str:
     """Read the tag a process was started with, "" when it has none or is not ours to read."""
     try:
-        environment = _read(f"/proc/{pid}/environ")
+        environment = read_whole(f"/proc/{pid}/environ")
     except OSError:
         return ""
     prefix = TAG_VARIABLE.encode() + b"="
@@ -131,13 +125,13 @@ def is_under(tag: str, wanted: str) -> bool:
 
 def tagged(tag_prefix: str) -> list[Identity]:
     """List the living processes with this tag or one below it."""
-    processes = _processes()
+    processes = processes_now()
     return _named(_carrying(tag_prefix, processes), processes)
 
 
 def members(roots: Iterable[Identity], tag: str, cgroup: str | None) -> list[Identity]:
     """List what lives below the roots, carries the tag or is in the cgroup; never this process."""
-    processes = _processes()
+    processes = processes_now()
     found = _carrying(tag, processes) | cgroups.cgroup_members(cgroup)
     for root in roots:
         seen = processes.get(root.pid)
@@ -148,13 +142,12 @@ def members(roots: Iterable[Identity], tag: str, cgroup: str | None) -> list[Ide
     return _named(found - {os.getpid()}, processes)
 
 
-def kill_tree(
-    roots: Iterable[Identity], tag: str, cgroup: str | None, deadline_s: float
-) -> Killed:
+def kill_tree(roots: Iterable[Identity], tag: str, cgroup: str | None, deadline_s: float) -> Killed:
     """Kill the roots and all that `members` finds until nothing is left, or the deadline passes.
 
-    Everything is frozen before it is killed, so that no child slips away between two looks. This process
-    is never signalled, even as a root: that is how a shim kills all below itself. Zombies do not count.
+    Everything is frozen before it is killed, so that no child slips away between two looks. This
+    process is never signalled, even as a root: that is how a shim kills all below itself. Zombies
+    do not count.
     """
     began = time.monotonic()
     roots, met, empty = tuple(roots), set[Identity](), 0
@@ -183,14 +176,14 @@ def limits() -> list[str]:
     if not HAS_PROC:
         lacking.append(
             "no /proc: only process groups are killed; what calls setsid survives a stop, a later "
-            "process of the same number cannot be told apart, an agent's connection not recognised"
+            "process of the same number looks the same, an agent's connection is not recognised"
         )
     if not HAS_PIDFD:
         lacking.append("no pidfd: a process that ends while it is signalled may be mistaken")
     own = cgroups.own_cgroup_folder()
     if own is None or not os.access(own, os.W_OK):
         lacking.append(
-            "no cgroup v2 of our own: a process that drops its environment and outlives its shim is lost"
+            "no cgroup v2 of our own: what drops its environment and outlives its shim is lost"
         )
     return lacking
 
@@ -234,7 +227,7 @@ def _carrying(tag: str, processes: Iterable[int]) -> set[int]:
     return {pid for pid in processes if tag and is_under(tag_of(pid), tag)}
 
 
-def _below(roots: set[int], processes: dict[int, _Seen]) -> set[int]:
+def _below(roots: set[int], processes: dict[int, Seen]) -> set[int]:
     children: dict[int, list[int]] = {}
     for seen in processes.values():
         children.setdefault(seen.parent, []).append(seen.pid)
@@ -247,32 +240,13 @@ def _below(roots: set[int], processes: dict[int, _Seen]) -> set[int]:
     return found
 
 
-def _named(pids: set[int], processes: dict[int, _Seen]) -> list[Identity]:
+def _named(pids: set[int], processes: dict[int, Seen]) -> list[Identity]:
     boot = boot_id()
     present = (processes[pid] for pid in sorted(pids) if pid in processes)
     return [Identity(boot, seen.pid, seen.start) for seen in present if not seen.is_dead]
 
 
-def _processes() -> dict[int, _Seen]:
-    names = os.listdir("/proc") if HAS_PROC else []
-    looks = (_look(int(name)) for name in names if name.isdigit())
-    return {seen.pid: seen for seen in looks if seen is not None}
-
-
-def _look(pid: int) -> _Seen | None:
-    try:
-        text = _read(f"/proc/{pid}/stat")
-    except OSError:
-        return None
-    fields = text.rpartition(b")")[2].split()
-    state, threads = fields[0], int(fields[17])
-    # A leader whose main thread ended shows as a zombie while other threads of it still run.
-    is_dead = state in b"ZX" and threads <= 1
-    parent, group, session = (int(field) for field in fields[1:4])
-    return _Seen(pid, parent, group, session, int(fields[19]), is_dead)
-
-
-def _is_same(identity: Identity, seen: _Seen) -> bool:
+def _is_same(identity: Identity, seen: Seen) -> bool:
     return seen.start == identity.start and boot_id() == identity.boot_id
 
 
@@ -284,14 +258,3 @@ def _is_there(pid: int) -> bool:
     except OSError:
         return True
     return True
-
-
-def _read(path: str) -> bytes:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        text = b""
-        while chunk := os.read(handle, 65536):
-            text += chunk
-        return text
-    finally:
-        os.close(handle)

@@ -9,10 +9,11 @@ UNKNOWN = "unknown"
 _LATCH = "latch"
 _PREPARED = "prepared"
 _LONGEST_NAME = 40
+_UNREADABLE = (OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError)
 
 
 class BrakeError(ValueError):
-    """A release that does not fit: wrong stop, no stop, or another release under way."""
+    """A release that did not happen: wrong stop, no stop, another one under way, a failing disk."""
 
 
 class Stop:
@@ -40,8 +41,9 @@ class Stop:
 class Brake:
     """A latch of fixed size in its own private folder, overwritten in place (P03, S03).
 
-    It holds until a person releases it by naming the stop: neither age nor reboot lifts it. Whatever
-    is not plainly "off" is on: a missing, damaged or unreadable latch is a stop called "unknown".
+    It holds until a person releases it by naming the stop: neither age nor reboot lifts it.
+    Whatever is not plainly "off" is on: a missing, damaged or unreadable latch is a stop called
+    "unknown".
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -49,7 +51,7 @@ class Brake:
         self._latch = os.path.join(self._folder, _LATCH)
 
     def prepare(self) -> None:
-        """Create the latch of a new home, off; never lifts: a latch gone from a prepared home is on."""
+        """Create the latch of a new home, off; never lifts: one gone missing is made again, on."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         marker = os.path.join(self._folder, _PREPARED)
         first = None
@@ -64,14 +66,14 @@ class Brake:
         """The stop in force, or None. Never raises, costs one small read."""
         try:
             return _decode(_read(self._latch))
-        except Exception as error:  # whatever went wrong, the answer that starts nothing is the safe one
+        except _UNREADABLE as error:
             return Stop(UNKNOWN, f"the latch cannot be read: {error}", "", 0, "all")
 
     def engage(self, reason: str, by: str, now_ms: int, scope: str = "all") -> Stop:
         """Stop. When a stop is in force already it stays and is returned.
 
-        Works on a full disk. When even overwriting fails the latch is removed, which is a stop called
-        "unknown"; OSError only when the disk refuses that too.
+        Works on a full disk. When even overwriting fails the latch is removed, which is a stop
+        called "unknown"; OSError only when the disk refuses that too and no stop is in force.
         """
         there = self.state()
         if there is not None and there.stop_id != UNKNOWN:
@@ -80,20 +82,30 @@ class Brake:
         try:
             _overwrite(self._latch, _encode(stop))
         except OSError:
-            if os.path.lexists(self._latch):
-                os.unlink(self._latch)
+            self._remove_latch()
         return self.state() or stop
 
     def release(self, stop_id: str) -> None:
         """Lift exactly this stop; BrakeError names the one in force otherwise."""
-        guard = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._release(stop_id)
+            guard = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._release(stop_id)
+            finally:
+                os.close(guard)
         except BlockingIOError as error:
             raise BrakeError("another release is under way: look again, then repeat") from error
-        finally:
-            os.close(guard)
+        except OSError as error:
+            raise BrakeError(f"the latch cannot be released, the stop holds: {error}") from error
+
+    def _remove_latch(self) -> None:
+        try:
+            os.unlink(self._latch)
+            _sync_folder(self._folder)
+        except OSError:
+            if self.state() is None:
+                raise
 
     def _release(self, stop_id: str) -> None:
         stop = self.state()
@@ -139,8 +151,8 @@ def _decode(data: bytes) -> Stop | None:
     fields = json.loads(data)
     if fields == {"state": "off"}:
         return None
-    words = (str(fields[name]) for name in ("stop_id", "reason", "by"))
-    return Stop(*words, since_ms=int(fields["since_ms"]), scope=str(fields["scope"]))
+    stop_id, reason, by, scope = (str(fields[key]) for key in ("stop_id", "reason", "by", "scope"))
+    return Stop(stop_id, reason, by, int(fields["since_ms"]), scope)
 
 
 def _read(path: str) -> bytes:

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from amiral.base.errors import Conflict
+from amiral.store.files import cannot
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class Claim:
-    """A lock file claimed by this process until `release` or its death; it names the holder (R30)."""
+    """A lock file held by this process until `release` or its death; it names the holder (R30)."""
 
     def __init__(self, path: Path, thing: str) -> None:
         """Conflict, naming the holder's process number, when another one has `thing` already."""
-        self._descriptor = os.open(path, _FLAGS, 0o600)
+        self._descriptor = _open(path)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -26,8 +27,9 @@ class Claim:
                 f"{thing} is in use by process {holder or 'unknown'}",
                 "use that one, or end it first",
             ) from error
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+        # The lock holds whether or not a full disk lets us leave our number in it.
+        with contextlib.suppress(OSError):
+            os.pwrite(self._descriptor, f"{os.getpid():<11}\n".encode(), 0)
 
     def release(self) -> None:
         """Let the next one have it; the file stays, since removing it would part two holders."""
@@ -40,9 +42,16 @@ def exclusive(path: Path) -> Iterator[None]:
 
     Waits for the other process; never hold it across anything slow.
     """
-    descriptor = os.open(path.with_name(f"{path.name}.lock"), _FLAGS, 0o600)
+    descriptor = _open(path.with_name(f"{path.name}.lock"))
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, _FLAGS, 0o600)
+    except OSError as error:
+        raise cannot("lock", path, error) from error

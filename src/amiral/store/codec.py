@@ -1,7 +1,7 @@
 """Events to bytes and back: what a table sees is what is stored, never the object handed in."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,12 +14,11 @@ Row = tuple[int, int, str, str, int, bytes]
 """seq, ts_ms, by, name, version, payload: a row of the table `event`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stamped:
-    """An event as the journal holds it.
+class Stamped(NamedTuple):
+    """An event as the journal holds it; a tuple, since one is made for every event ever read.
 
-    `seq` counts from 1 without a gap; `ts_ms` is epoch milliseconds UTC; `payload` is JSON of the fields.
-    `event` is None when a newer amiral wrote it: such a one is kept and skipped.
+    `seq` counts from 1 without a gap; `ts_ms` is epoch milliseconds UTC; `payload` is JSON of the
+    fields. `event` is None when a newer amiral wrote it: such a one is kept and skipped.
     """
 
     seq: int
@@ -31,19 +30,11 @@ class Stamped:
     payload: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """An event ready to be stored, without its place in the journal."""
-
-    event: Event
-    payload: bytes
+Draft = tuple[Event, bytes]
+"""An event ready to be stored, and its payload; it has no place in the journal yet."""
 
 
-_KNOWN: dict[str, type[Event]] = {
-    name: kind
-    for name, kind in vars(events).items()
-    if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
-}
+_KNOWN = {kind.__name__: kind for kind in events.ALL}
 _DECODERS = {name: msgspec.json.Decoder(kind) for name, kind in _KNOWN.items()}
 _ENCODER = msgspec.json.Encoder()
 
@@ -56,25 +47,25 @@ def known_events() -> list[tuple[str, int]]:
 def encode(event: Event, redact: Redactor | None) -> Draft:
     """Redact an event and turn it into bytes; the draft holds the event as these bytes read back.
 
-    Invalid when they would not read back: a field of the wrong type, a number that JSON cannot hold.
+    Invalid when they would not read back: a field of a wrong type, a number JSON cannot hold.
     """
     name = type(event).__name__
     if _KNOWN.get(name) is not type(event):
         raise Invalid(f"{name} is no event of amiral.base.events", "declare it there")
     try:
         payload = _redacted(_bytes(event), redact)
-        return Draft(_DECODERS[name].decode(payload), payload)
+        return _DECODERS[name].decode(payload), payload
     except (ValueError, TypeError, OverflowError) as error:
-        raise Invalid(f"{name} cannot be stored: {error}", "give the field a fitting value") from error
+        raise Invalid(
+            f"{name} cannot be stored: {error}", "give the field a fitting value"
+        ) from error
 
 
 def stamp(drafts: Iterable[Draft], first_seq: int, ts_ms: int, by: str) -> list[Stamped]:
     """Give drafts their places from `first_seq` on."""
     return [
-        Stamped(
-            seq, ts_ms, by, type(draft.event).__name__, draft.event.version, draft.event, draft.payload
-        )
-        for seq, draft in enumerate(drafts, first_seq)
+        Stamped(seq, ts_ms, by, type(event).__name__, event.version, event, payload)
+        for seq, (event, payload) in enumerate(drafts, first_seq)
     ]
 
 
@@ -96,14 +87,8 @@ def read_row(row: Row) -> Stamped:
 
 def to_row(stamped: Stamped) -> Row:
     """The row that `read_row` reads."""
-    return (
-        stamped.seq,
-        stamped.ts_ms,
-        stamped.by,
-        stamped.name,
-        stamped.version,
-        stamped.payload,
-    )
+    seq, ts_ms, by, name, version, _, payload = stamped
+    return seq, ts_ms, by, name, version, payload
 
 
 def _bytes(event: Event) -> bytes:

@@ -35,7 +35,7 @@ _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 class Rows(Protocol):
     """Reads the newest state: `rows("select … where id = ?", id)`."""
 
-    def __call__(self, sql: str, *args: Any) -> list[tuple[Any, ...]]:
+    def __call__(self, sql: str, *args: object) -> list[tuple[Any, ...]]:
         """Answer every row."""
         ...
 
@@ -62,9 +62,12 @@ class Database:
         """Whether a transaction is open; some failures end it by themselves."""
         return self._connection.in_transaction
 
-    def rows(self, sql: str, *args: Any) -> list[tuple[Any, ...]]:
-        """Answer every row of a query."""
-        return self._connection.execute(sql, args).fetchall()
+    def rows(self, sql: str, *args: object) -> list[tuple[Any, ...]]:
+        """Answer every row of a query; TypeError for a statement that is none."""
+        cursor = self._connection.execute(sql, args)
+        if cursor.description is None:
+            raise TypeError(f"not a query: {sql}")
+        return cursor.fetchall()
 
     def run(self, sql: str, args: Sequence[Any] = ()) -> None:
         """Execute one statement."""
@@ -102,7 +105,9 @@ def explain(error: BaseException, path: Path) -> AmiralError:
     if isinstance(error, AmiralError):
         return type(error)(error.message, error.next_step)
     code = _code(error)
-    if code in _DAMAGED:
+    if not isinstance(error, SqlError):
+        advice = "this is a defect of amiral: report it"
+    elif code in _DAMAGED:
         advice = f"stop amiral, keep a copy of {path} and restore it from a backup"
     elif code == sqlite3.SQLITE_BUSY:
         advice = f"end the program that holds {path} locked, then repeat"
@@ -120,7 +125,6 @@ def _pragmas(*, writes: bool) -> tuple[str, ...]:
     if not writes:
         return ("pragma query_only = on",)
     return (
-        "pragma journal_mode = wal",
         "pragma synchronous = full",
         "pragma wal_autocheckpoint = 0",
         f"pragma journal_size_limit = {_LARGEST_IDLE_WAL}",

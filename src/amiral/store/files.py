@@ -46,10 +46,10 @@ class Salvaged(Generic[T]):
 
 
 def write_atomic(path: Path, data: bytes | str, *, mode: int = 0o600) -> None:
-    """Replace `path` so that every reader, at any moment, finds the old or the new bytes whole (P02, R37).
+    """Replace `path` so that every reader, at any moment, finds the old or the new bytes whole.
 
-    Returns once the new version is on disk. Broken when the disk refuses: a full disk leaves the old
-    file intact and nothing beside it.
+    Returns once the new version is on disk (P02, R37). Broken when the disk refuses: a full disk
+    leaves the old file intact and nothing beside it.
     """
     content = data.encode("utf-8") if isinstance(data, str) else data
     # The writer's number lets `remove_leftovers` tell a dead writer's file from a live one's.
@@ -57,26 +57,26 @@ def write_atomic(path: Path, data: bytes | str, *, mode: int = 0o600) -> None:
     try:
         _write_synced(temp, content, mode)
         os.replace(temp, path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
-        raise _cannot("write", path, error) from error
+        raise cannot("write", path, error) from error
     finally:
         with contextlib.suppress(OSError):
             os.unlink(temp)
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write `value` as JSON, and again as the last good copy `NAME.good` that `read_json` falls back to."""
+    """Write `value` as JSON, and once more as `NAME.good`, which `read_json` falls back to."""
     data = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
     write_atomic(path, data)
     _keep_good(path, data)
 
 
 def read_json(path: Path, check: Callable[[object], T]) -> Intact[T] | Salvaged[T] | Absent:
-    """Read a JSON file; `check` turns what was decoded into the value, or raises ValueError and the like.
+    """Read a JSON file; `check` makes the value of what was decoded, or raises ValueError, say.
 
-    An unusable file stays where it is and is copied to `NAME.corrupt-N`, never over another copy (R37).
-    Broken when it is unusable and there is no usable last good copy, or when the disk cannot be read.
+    An unusable file stays where it is and is copied to `NAME.corrupt-N`, never over another copy
+    (R37). Broken when there is no usable last good copy either, or when the disk cannot be read.
     """
     data = _read(path)
     if data is None:
@@ -92,7 +92,7 @@ def read_json(path: Path, check: Callable[[object], T]) -> Intact[T] | Salvaged[
 def ensure_private_folder(path: Path) -> None:
     """Make `path` (and missing parents) a folder that only we can enter.
 
-    One of ours with wider rights is tightened; Denied when it belongs to somebody else or is no folder.
+    One of ours with wider rights is tightened; Denied when it is somebody else's or no folder.
     """
     try:
         _make_folders(path)
@@ -102,7 +102,7 @@ def ensure_private_folder(path: Path) -> None:
     except PermissionError as error:
         raise Denied(f"{path} is not ours to use", f"choose another path than {path}") from error
     except OSError as error:
-        raise _cannot("make the folder", path, error) from error
+        raise cannot("make the folder", path, error) from error
     try:
         _tighten(path, descriptor)
     finally:
@@ -115,6 +115,23 @@ def remove_leftovers(folder: Path) -> None:
         writer = temp.name.removesuffix(_TEMP_ENDING).rpartition(".")[2].partition("-")[0]
         if writer.isascii() and writer.isdigit() and not Path("/proc", writer).exists():
             temp.unlink(missing_ok=True)
+
+
+def sync_folder(path: Path) -> None:
+    """Bring the names in a folder to disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def cannot(verb: str, path: Path, error: OSError) -> Broken:
+    """What a refusal of the disk means for a person."""
+    return Broken(
+        f"cannot {verb} {path}: {os.strerror(error.errno or 0)}",
+        "free some space on its disk, or check its rights, then repeat",
+    )
 
 
 def _write_synced(path: Path, content: bytes, mode: int) -> None:
@@ -130,26 +147,16 @@ def _write_synced(path: Path, content: bytes, mode: int) -> None:
         os.close(descriptor)
 
 
-def _sync_folder(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _read(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _cannot("read", path, error) from error
+        raise cannot("read", path, error) from error
 
 
-def _salvage(
-    path: Path, check: Callable[[object], T], what: str, kept: Path | None
-) -> Salvaged[T]:
+def _salvage(path: Path, check: Callable[[object], T], what: str, kept: Path | None) -> Salvaged[T]:
     good = _good(path)
     where = f"; its bytes are kept in {kept.name}" if kept else ""
     try:
@@ -195,7 +202,7 @@ def _write_new(path: Path, data: bytes) -> bool:
         return False
     except OSError as error:
         path.unlink(missing_ok=True)
-        raise _cannot("keep a copy in", path, error) from error
+        raise cannot("keep a copy in", path, error) from error
     return True
 
 
@@ -214,10 +221,3 @@ def _tighten(path: Path, descriptor: int) -> None:
         )
     if stat.S_IMODE(status.st_mode) & _WIDER_THAN_PRIVATE:
         os.fchmod(descriptor, _PRIVATE)
-
-
-def _cannot(verb: str, path: Path, error: OSError) -> Broken:
-    return Broken(
-        f"cannot {verb} {path}: {os.strerror(error.errno or 0)}",
-        "free some space on its disk, or check its rights, then repeat",
-    )

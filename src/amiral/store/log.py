@@ -20,9 +20,9 @@ _DAY_FILE = re.compile(r"-(\d{4}-\d{2}-\d{2})\.jsonl$")
 class Log:
     """One stream of records in `folder/NAME-YYYY-MM-DD.jsonl`; safe to write from any thread.
 
-    A folder over `max_mb` loses its oldest days, of all names, never the current day; when that alone
-    reaches the cap, records are dropped until the day ends (R38, P11). Writing never fails the caller:
-    what was lost is counted in `dropped` and in the next record that is written.
+    A folder over `max_mb` loses its oldest days, of all names, never the current day; when that
+    alone reaches the cap, records are dropped until the day ends (R38, P11). Writing never fails
+    the caller: what was lost is counted in `dropped` and in the next record that is written.
     """
 
     def __init__(

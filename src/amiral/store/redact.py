@@ -1,4 +1,4 @@
-"""The one sink that takes secrets out of whatever reaches a log, the journal or an error reply (R50)."""
+"""The one sink that takes secrets out of all that reaches logs, journal and error replies (R50)."""
 
 import base64
 import json
@@ -14,15 +14,15 @@ SHORTEST_SECRET = 6
 
 
 class _Shape(NamedTuple):
-    """A pattern is tried only on texts that hold one of its hints: a substring search costs little."""
+    """A pattern, tried only on texts that hold its hint: to look for that is cheap."""
 
-    hints: tuple[str, ...]
+    hint: str
     pattern: re.Pattern[str]
     replacement: str
 
 
-def _shape(pattern: str, *hints: str, replacement: str = REDACTED) -> _Shape:
-    return _Shape(hints, re.compile(pattern), replacement)
+def _shape(pattern: str, hint: str, replacement: str = REDACTED) -> _Shape:
+    return _Shape(hint, re.compile(pattern), replacement)
 
 
 # Linear time: repeats are possessive or end where the next match could start. Literals come first,
@@ -36,16 +36,14 @@ _SHAPES = (
     _shape(r"npm_(?<![A-Za-z0-9]npm_)[A-Za-z0-9]{36}", "npm_"),
     _shape(r"hf_(?<![A-Za-z0-9]hf_)[A-Za-z0-9]{30,}+", "hf_"),
     _shape(r"xox[abeoprs]-[A-Za-z0-9-]{10,}+", "xox"),
-    _shape(r"A[KS]IA(?<![A-Za-z0-9]....)[0-9A-Z]{16}(?![0-9A-Z])", "KIA", "SIA"),
+    _shape(r"AKIA(?<![A-Za-z0-9]AKIA)[0-9A-Z]{16}(?![0-9A-Z])", "AKIA"),
+    _shape(r"ASIA(?<![A-Za-z0-9]ASIA)[0-9A-Z]{16}(?![0-9A-Z])", "ASIA"),
     _shape(r"AIza[A-Za-z0-9_-]{35}", "AIza"),
     _shape(
         r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-]*+", "eyJ"
     ),
     _shape(
-        r"(?i:bearer) {1,4}[A-Za-z0-9._~+/-]{16,}+=*+",
-        "earer ",
-        "EARER ",
-        replacement=f"Bearer {REDACTED}",
+        r"[Bb]earer {1,4}[A-Za-z0-9._~+/-]{16,}+=*+", "earer ", replacement=f"Bearer {REDACTED}"
     ),
     _shape(  # a password, or a user name as long as a token; `git@` is neither
         r"://(?:[^\s/:@\"'<>\\]*+:[^\s/@\"'<>\\]++|[^\s/:@\"'<>\\]{16,}+)@",
@@ -74,7 +72,7 @@ class Redactor:
         """From now on this value is taken out; one under SHORTEST_SECRET characters is not."""
         if len(secret) >= SHORTEST_SECRET:
             forms = {*self._known, *_forms(secret)}
-            # The longest first, so that a secret inside another one does not leave half of it behind.
+            # The longest first: a secret inside another one must not leave half of it behind.
             self._known = tuple(sorted(forms, key=lambda form: (-len(form), form)))
 
     def text(self, text: str) -> str:
@@ -82,13 +80,13 @@ class Redactor:
         for known in self._known:
             if known in text:
                 text = text.replace(known, REDACTED)
-        for hints, pattern, replacement in _SHAPES:
-            if any(hint in text for hint in hints):
+        for hint, pattern, replacement in _SHAPES:
+            if hint in text:
                 text = pattern.sub(replacement, text)
         return text
 
     def value(self, value: object) -> object:
-        """A JSON-like value (mappings, lists, tuples) with every text in it redacted, keys included."""
+        """A JSON-like value (mappings, lists, tuples) with every text in it redacted, keys too."""
         return map_texts(value, self.text)
 
 
@@ -106,7 +104,7 @@ def map_texts(value: object, change: Callable[[str], str]) -> object:
 
 
 def _forms(secret: str) -> set[str]:
-    """The value as it is, inside JSON, inside a URL and inside base64 at each of its three offsets."""
+    """The value as it is, inside JSON, inside a URL, and inside base64 at its three offsets."""
     inner = json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]
     quoted = {quote(secret, safe=""), quote(secret), quote_plus(secret)}
     lower = {re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), form) for form in quoted}

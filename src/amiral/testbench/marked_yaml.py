@@ -6,10 +6,13 @@ from collections.abc import Sequence
 import yaml
 
 from amiral.base.errors import Invalid
+from amiral.base.nearest import did_you_mean
+from amiral.base.plain import one_line
 
 _WHOLE = re.compile(r"-?[0-9]{1,12}", re.ASCII)
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?", re.ASCII)
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_LONGEST_REASON = 200
 
 Node = yaml.Node
 
@@ -29,7 +32,10 @@ def compose(text: str, file_name: str) -> Node | None:
         line, reason = 1, "nested too deeply"
     except (ValueError, OverflowError, yaml.YAMLError) as error:
         line, reason = 1, f"not YAML: {error}"
-    raise Invalid(f"{file_name}:{line}: {reason}", "Correct the file and try again.")
+    raise Invalid(
+        f"{file_name}:{line}: {one_line(reason, _LONGEST_REASON)}",
+        "Correct the file and try again.",
+    )
 
 
 class Checker:
@@ -60,7 +66,8 @@ class Checker:
         for key_node, value in node.value:
             key = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "(no word)"
             if key not in known:
-                self.fail(key_node, f"{what}: unknown key {key!r}; known are {', '.join(known)}")
+                hint = did_you_mean(key, known) or f"; known are {', '.join(known)}"
+                self.fail(key_node, f"{what}: unknown key {one_line(key)}{hint}")
             elif key in found:
                 self.fail(key_node, f"{what}: {key} is given twice")
             else:

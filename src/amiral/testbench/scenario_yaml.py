@@ -10,6 +10,7 @@ from typing import TypeVar
 import yaml
 
 from amiral.base.errors import Invalid
+from amiral.base.plain import one_line
 from amiral.testbench import scenario as sc
 from amiral.testbench.marked_yaml import Checker, Node, compose
 
@@ -97,7 +98,8 @@ def _part(
 
 
 def _check_together(check: Checker, node: Node, what: str, found: Mapping[str, Node]) -> None:
-    if isinstance(node, yaml.MappingNode) and not any(key in found for key in _PARTS):
+    is_understood = isinstance(node, yaml.MappingNode) and len(node.value) == len(found)
+    if is_understood and not any(key in found for key in _PARTS):
         check.fail(node, f"{what} does nothing: it needs one of {', '.join(_PARTS)}")
     if "use" in found and "ask" in found:
         check.fail(node, f"{what}: use and ask are two model calls, so two turns")
@@ -114,7 +116,7 @@ def _match(check: Checker, node: Node) -> str:
             warnings.simplefilter("ignore")
             re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        check.fail(node, f"match is no regular expression: {error}")
+        check.fail(node, f"match is no regular expression: {one_line(str(error))}")
     return pattern
 
 

@@ -85,6 +85,7 @@ class _Cli:
             raise Conflict(f"Session ID {self._session} is already in use.")
         tools = sorted(self._tools)
         opened = {"version": VERSION, "model": self._options.model, "tools": tools}
+        self._input.heed_sigint()
         print_event("opened", session=self._session, **opened)
         return self._serve()
 
@@ -104,8 +105,6 @@ class _Cli:
             ending = self._player.play(message, lambda: self._next_turn(message.text))
         except Interrupted:
             ending = Ending("interrupted", "", "interrupted")
-        except KeyboardInterrupt:
-            ending = Ending("interrupted", "", "SIGINT", exit_code=0)
         self._finish(message, ending)
 
     def _next_turn(self, text: str) -> Turn:

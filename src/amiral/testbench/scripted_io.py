@@ -3,10 +3,12 @@
 import json
 import os
 import select
+import signal
 import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import FrameType
 
 _READ_SIZE = 65_536
 STDIN, STDOUT, STDERR = 0, 1, 2
@@ -41,12 +43,19 @@ class Input:
 
     def __init__(self, descriptor: int = STDIN) -> None:
         self._descriptor = descriptor
-        self._buffer = b""
+        self._buffer = bytearray()
         self._messages: deque[Message] = deque()
         self._answers: dict[str, Answer] = {}
         self.is_over = False
         self._is_busy = False
         self._is_interrupted = False
+        self._wake_reader, self._wake_writer = os.pipe()
+        os.set_blocking(self._wake_writer, False)
+
+    def heed_sigint(self) -> None:
+        """Take SIGINT for an interrupt after which nothing is read any more."""
+        signal.set_wakeup_fd(self._wake_writer, warn_on_full_buffer=False)
+        signal.signal(signal.SIGINT, self._take_sigint)
 
     def next_message(self) -> Message | None:
         """Wait for a task; None when stdin has ended. An interrupt meanwhile means nothing."""
@@ -80,19 +89,28 @@ class Input:
         return self._answers.pop(ask)
 
     def _pump(self, timeout: float | None) -> None:
-        if self.is_over:
-            time.sleep(timeout or 0)
-            return
-        if not select.select([self._descriptor], [], [], timeout)[0]:
-            return
+        sources = [self._wake_reader] if self.is_over else [self._wake_reader, self._descriptor]
+        ready = select.select(sources, [], [], timeout)[0]
+        if self._wake_reader in ready:
+            os.read(self._wake_reader, _READ_SIZE)
+        elif self._descriptor in ready:
+            self._read()
+
+    def _read(self) -> None:
         data = os.read(self._descriptor, _READ_SIZE)
         if not data:
             self.is_over = True
             data = b"\n"
-        *lines, self._buffer = (self._buffer + data).split(b"\n")
-        for line in lines:
-            if line.strip():
+        self._buffer += data
+        if b"\n" in data:
+            *lines, self._buffer = self._buffer.split(b"\n")
+            for line in filter(bytes.strip, map(bytes, lines)):
                 self._take(line)
+
+    def _take_sigint(self, _number: int, _frame: FrameType | None) -> None:
+        self.is_over = True
+        self._messages.clear()
+        self._is_interrupted = self._is_busy
 
     def _take(self, line: bytes) -> None:
         match _decode(line):

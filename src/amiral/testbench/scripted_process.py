@@ -29,6 +29,8 @@ def misbehave(process: Process) -> str:
 def _live(process: Process, writer: int) -> None:
     """Be the child. Never returns."""
     os.setsid()
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     if process.fork == "double" and os.fork():
         os._exit(0)
     nothing = os.open(os.devnull, os.O_RDWR)

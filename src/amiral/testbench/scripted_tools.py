@@ -26,7 +26,10 @@ def is_inside(args: Mapping[str, str]) -> bool:
     """Tell whether a path argument stays below the working folder, links followed."""
     if "path" not in args:
         return True
-    return Path(args["path"]).resolve().is_relative_to(Path.cwd().resolve())
+    try:
+        return Path(args["path"]).resolve().is_relative_to(Path.cwd().resolve())
+    except (OSError, ValueError, RuntimeError):
+        return False
 
 
 def run_tool(tool: str, args: Mapping[str, str], pause: Pause) -> str:

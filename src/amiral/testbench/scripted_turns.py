@@ -99,7 +99,7 @@ class Player:
     def _end(self, turn: Turn) -> Ending | None:
         code = turn.process.exit if turn.process else None
         if turn.limit and turn.limit.is_reached:
-            return Ending("limited", "The limit is reached.", turn.limit.window, code)
+            return Ending("limited", "", f"the {turn.limit.window} limit is reached", code)
         if turn.is_final:
             return Ending("done", turn.text, exit_code=code)
         if turn.goes_on and code is None:

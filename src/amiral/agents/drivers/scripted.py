@@ -1,171 +1,20 @@
-"""Pure: the driver of the scripted CLI, which plays a scenario instead of asking a model."""
+"""Pure: the driver of the scripted CLI, which plays a scenario in place of a model."""
 
-import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 import msgspec
 
-from amiral.agents.driver import (
-    Asked,
-    Finished,
-    Input,
-    Launch,
-    Limited,
-    Nearing,
-    Noise,
-    Opened,
-    Read,
-    Refused,
-    Retrying,
-    Said,
-    Seat,
-    Seen,
-    Settlement,
-    Signal,
-    Usage,
-    Used,
-)
+from amiral.agents import driver as d
+from amiral.agents.fields import Fields, clean_text, plain_text, read_fields
+from amiral.agents.instants import read_instant
 
 TESTED = "1.0.0"
 
-_VERSION = re.compile(r"scripted (\d+\.\d+\.\d+)")
-_PATH = "/usr/local/bin:/usr/bin:/bin"
+_VERSION = re.compile(r"scripted (\d+\.\d+\.\d+)", re.ASCII)
 _GLOB = re.compile(r"([*?\[])")
 _ENDINGS = ("done", "failed", "interrupted", "limited", "context_lost")
-_LATEST_S = 10**11
-
-
-class _Event(msgspec.Struct, tag_field="type"):
-    """One line of the CLI's stdout; the tag is its type."""
-
-    def signal(self) -> Signal:
-        raise NotImplementedError
-
-
-class _OpenedEvent(_Event, tag="opened"):
-    session: str
-    version: str
-    model: str
-    tools: tuple[str, ...]
-
-    def signal(self) -> Signal:
-        return Opened(self.session, self.version, self.model, self.tools)
-
-
-class _SeenEvent(_Event, tag="seen"):
-    id: str
-
-    def signal(self) -> Signal:
-        return Seen(self.id)
-
-
-class _SaidEvent(_Event, tag="said"):
-    text: str
-
-    def signal(self) -> Signal:
-        return Said(self.text)
-
-
-class _UsedEvent(_Event, tag="used"):
-    tool: str
-    summary: str
-
-    def signal(self) -> Signal:
-        return Used(self.tool, self.summary)
-
-
-class _AskedEvent(_Event, tag="asked"):
-    ask: str
-    tool: str
-    summary: str
-    input: dict[str, str]
-
-    def signal(self) -> Signal:
-        arguments = json.dumps(self.input, ensure_ascii=False)
-        return Asked(self.ask, self.tool, self.summary, arguments)
-
-
-class _RefusedEvent(_Event, tag="refused"):
-    tool: str
-    reason: str
-
-    def signal(self) -> Signal:
-        return Refused(self.tool, self.reason)
-
-
-class _LimitedEvent(_Event, tag="limited"):
-    window: str
-    resets_at: int | None
-
-    def signal(self) -> Signal:
-        return Limited(self.window, _instant_ms(self.resets_at))
-
-
-class _NearingEvent(_Event, tag="nearing"):
-    window: str
-    utilization: float
-    resets_at: int | None
-
-    def signal(self) -> Signal:
-        return Nearing(self.window, self.utilization, _instant_ms(self.resets_at))
-
-
-class _RetryingEvent(_Event, tag="retrying"):
-    error: str
-    delay_ms: int
-
-    def signal(self) -> Signal:
-        return Retrying(self.error, self.delay_ms)
-
-
-class _Usage(msgspec.Struct, frozen=True):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float = 0.0
-
-
-class _FinalEvent(_Event, tag="final"):
-    how: str
-    text: str
-    reason: str
-    session: str
-    usage: _Usage = _Usage()
-
-    def signal(self) -> Signal:
-        usage = Usage(self.usage.input_tokens, self.usage.output_tokens, self.usage.cost_usd)
-        how = self.how if self.how in _ENDINGS else "failed"
-        return Finished(how, self.text, self.reason, self.session, usage)
-
-
-_Line = (
-    _OpenedEvent
-    | _SeenEvent
-    | _SaidEvent
-    | _UsedEvent
-    | _AskedEvent
-    | _RefusedEvent
-    | _LimitedEvent
-    | _NearingEvent
-    | _RetryingEvent
-    | _FinalEvent
-)
-
-
-class _MessageRecord(msgspec.Struct, frozen=True, tag_field="type", tag="message"):
-    id: str
-
-
-class _FinalRecord(msgspec.Struct, frozen=True, tag_field="type", tag="final"):
-    id: str
-    how: str
-    text: str
-
-
-_LINE = msgspec.json.Decoder(_Line)
-_RECORD = msgspec.json.Decoder(_MessageRecord | _FinalRecord)
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -180,6 +29,7 @@ class Scripted:
 
     name = "scripted"
     state_type = ScriptedState
+    login_variables: tuple[str, ...] = ()
 
     def version_command(self, command: tuple[str, ...]) -> tuple[str, ...]:
         return (*command, "--version")
@@ -191,88 +41,111 @@ class Scripted:
     def warning_for(self, version: str) -> str:
         if version == TESTED:
             return ""
-        return f"the scripted CLI says version {version or '(none)'}; tested is {TESTED}"
+        return f"scripted CLI {version or '(version unknown)'} is untested; tested: {TESTED}"
 
-    def open(self, seat: Seat) -> tuple[ScriptedState, Launch]:
+    def open(self, seat: d.Seat) -> tuple[ScriptedState, d.Launch]:
+        """There is no model, so nobody reads the identity."""
         tools = seat.tools if isinstance(seat.tools, str) else ",".join(seat.tools)
-        session = (
-            ("--resume", seat.resume_key) if seat.resume_key else ("--session-id", seat.fresh_key)
-        )
-        options = ("--home", seat.config_home, *session, f"--tools={tools}")
-        limits = (f"--model={seat.model or 'scripted'}", f"--max-turns={seat.max_turns}")
-        env = {
-            "PATH": _PATH,
-            "LANG": "C.UTF-8",
-            "HOME": seat.config_home,
-            "TMPDIR": seat.tmp,
-            **seat.login,
-        }
-        return ScriptedState(), Launch((*seat.command, *options, *limits), env, seat.cwd)
+        key = f"--resume={seat.resume_key}" if seat.resume_key else f"--session-id={seat.fresh_key}"
+        options = [f"--home={seat.config_home}", key, f"--tools={tools}"]
+        if seat.model:
+            options.append(f"--model={seat.model}")
+        if seat.max_turns > 0:
+            options.append(f"--max-turns={seat.max_turns}")
+        env = {**seat.login, "HOME": seat.config_home, "TMPDIR": seat.tmp}
+        return ScriptedState(), d.Launch((*seat.command, *options), env, seat.cwd)
 
     def is_ready(self, state: ScriptedState) -> bool:
         return state.is_open
 
-    def read(self, state: ScriptedState, line: bytes) -> Read[ScriptedState]:
-        try:
-            event = _LINE.decode(line)
-        except _UNREADABLE:
-            text = line.decode("utf-8", "replace")
-            return Read(state, (Noise(text),) if text.strip() else ())
-        if isinstance(event, _OpenedEvent):
-            state = replace(state, is_open=True)
-        return Read(state, (event.signal(),))
+    def read(self, state: ScriptedState, line: bytes) -> d.Read[ScriptedState]:
+        event = read_fields(line)
+        kind = event.text("type") if event else ""
+        if event and kind in _TAKE:
+            state = ScriptedState(is_open=True) if kind == "opened" else state
+            return d.Read(state, (_TAKE[kind](event),))
+        text = plain_text(line)
+        return d.Read(state, (d.Noise(text),) if text else ())
 
-    def say(self, state: ScriptedState, message: str, text: str) -> tuple[Input, ...]:
+    def say(self, state: ScriptedState, message: str, text: str) -> tuple[d.Input, ...]:
         del state
-        return (_input(message, type="message", id=message, text=text),)
+        line = {"type": "message", "id": message, "text": clean_text(text)}
+        return (_input(message, line),)
 
     def answer(
-        self, state: ScriptedState, asked: Asked, *, allow: bool, reason: str
-    ) -> tuple[Input, ...]:
+        self, state: ScriptedState, asked: d.Asked, *, allow: bool, reason: str
+    ) -> tuple[d.Input, ...]:
         del state
-        line = _input(
-            f"answer-{asked.ask}", type="answer", ask=asked.ask, allow=allow, reason=reason
-        )
-        return (line,)
+        line = {"type": "answer", "ask": asked.ask, "allow": allow, "reason": clean_text(reason)}
+        return (_input(f"answer-{asked.ask}", line),)
 
-    def interrupt(self, state: ScriptedState, turn: str) -> tuple[Input, ...]:
+    def interrupt(self, state: ScriptedState, turn: str) -> tuple[d.Input, ...]:
         del state
-        return (_input(f"interrupt-{turn}", type="interrupt"),)
+        return (_input(f"interrupt-{turn}", {"type": "interrupt"}),)
 
-    def transcript(self, seat: Seat, key: str) -> str:
+    def transcript(self, seat: d.Seat, key: str) -> str:
         return _GLOB.sub(r"[\1]", f"{seat.config_home}/scripted/{key}.jsonl")
 
-    def settle(self, lines: Iterable[bytes], message: str, text: str) -> Settlement:
-        """Messages are found by id; of several executions of one id a finished one counts."""
+    def settle(self, lines: Iterable[bytes], message: str, text: str) -> d.Settlement:
+        """A record is written whole before anything is done, so a torn one proves nothing was."""
         del text
-        proof = Settlement("absent")
-        for line in lines:
-            match _record(line):
-                case _MessageRecord(id=found) if found == message and proof.proof == "absent":
-                    proof = Settlement("received")
-                case _FinalRecord(id=found, how="done", text=answer) if found == message:
-                    proof = Settlement("answered", answer)
-                case _:
-                    pass
-        return proof
+        settled = d.Settlement("absent")
+        for record in filter(None, map(read_fields, lines)):
+            if record.text("id") != message:
+                continue
+            if record.text("type") == "message":
+                settled = d.Settlement("received") if settled.proof == "absent" else settled
+            elif record.text("type") == "final" and record.text("how") == "done":
+                settled = d.Settlement("answered", record.text("text"))
+        return settled
 
 
-def _record(line: bytes) -> _MessageRecord | _FinalRecord | None:
-    try:
-        return _RECORD.decode(line)
-    except _UNREADABLE:
-        return None
+def _input(name: str, line: Mapping[str, object]) -> d.Input:
+    return d.Input(name, msgspec.json.encode(line).decode() + "\n")
 
 
-def _input(name: str, **fields: object) -> Input:
-    text = json.dumps(fields, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
-    return Input(name, text + "\n")
+def _opened(event: Fields) -> d.Signal:
+    told = (event.text("session"), event.text("version"), event.text("model"))
+    return d.Opened(*told, event.texts("tools"))
 
 
-def _instant_ms(seconds: int | None) -> int | None:
-    if seconds is None or not 0 < seconds < _LATEST_S:
-        return None
-    return seconds * 1000
+def _asked(event: Fields) -> d.Signal:
+    arguments = event.inner("input").as_json()
+    return d.Asked(event.text("ask"), event.text("tool"), event.text("summary"), arguments)
+
+
+def _nearing(event: Fields) -> d.Signal:
+    window, utilization = event.text("window"), event.number("utilization")
+    return d.Nearing(window, utilization, read_instant(event.value("resets_at")))
+
+
+def _finished(event: Fields) -> d.Signal:
+    how, usage = event.text("how"), event.inner("usage")
+    return d.Finished(
+        how if how in _ENDINGS else "failed",
+        event.text("text"),
+        event.text("reason"),
+        event.text("session"),
+        d.Usage(
+            usage.whole("input_tokens"), usage.whole("output_tokens"), usage.number("cost_usd")
+        ),
+    )
+
+
+_TAKE: Mapping[str, Callable[[Fields], d.Signal]] = {
+    "opened": _opened,
+    "seen": lambda event: d.Seen(event.text("id")),
+    "said": lambda event: d.Said(event.text("text")),
+    "used": lambda event: d.Used(event.text("tool"), event.text("summary")),
+    "asked": _asked,
+    "refused": lambda event: d.Refused(event.text("tool"), event.text("reason")),
+    "limited": lambda event: d.Limited(
+        event.text("window"), read_instant(event.value("resets_at"))
+    ),
+    "nearing": _nearing,
+    "retrying": lambda event: d.Retrying(event.text("error"), event.whole("delay_ms")),
+    "final": _finished,
+}
 
 
 DRIVER = Scripted()

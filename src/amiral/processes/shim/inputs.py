@@ -1,20 +1,22 @@
 """The record of what a session was told: `in.jsonl`, written by its shim, read by the next owner.
 
-Standard library only. `{"id","data"}` is on disk before the bytes go to the CLI, `{"written":id}` follows
-when all of them are in its pipe, `{"withdrawn":id}` when it ended before it was given a single one.
+Standard library only. `{"id","data"}` is on disk before the bytes go to the CLI, `{"written":id}`
+follows when all of them are in its pipe, `{"withdrawn":id}` when it was not given a single one.
 """
 
 import json
 import os
 
+from amiral.processes.shim.durable import write_all
+
 _sync = getattr(os, "fdatasync", os.fsync)
 
 
-def read_inputs(text: bytes) -> dict[str, str]:
+def states_of(text: bytes) -> dict[str, str]:
     """Tell what became of each input: "written", or "recorded" when that is unsure.
 
-    An id that is not named never reached the CLI. A torn last line was not durable, so nothing of it was
-    written. ValueError names a damaged line elsewhere: then nothing can be concluded.
+    An id that is not named never reached the CLI. A torn last line was not durable, so nothing of
+    it was written. ValueError names a damaged line elsewhere: then nothing can be concluded.
     """
     states: dict[str, str] = {}
     *lines, _torn = text.split(b"\n")
@@ -27,19 +29,20 @@ def read_inputs(text: bytes) -> dict[str, str]:
 
 
 def _fold(states: dict[str, str], record: dict[str, str]) -> None:
-    if "written" in record:
-        states[record["written"]] = "written"
-    elif "withdrawn" in record:
-        states.pop(record["withdrawn"], None)
-    else:
-        states[record["id"]] = "recorded"
+    verb = next((verb for verb in ("written", "withdrawn") if verb in record), "id")
+    key = record[verb]
+    if not isinstance(key, str):
+        raise TypeError(f"{verb} is no text")
+    states[key] = "written" if verb == "written" else "recorded"
+    if verb == "withdrawn":
+        del states[key]
 
 
 class InputLog:
     """The file, open for appending by the one shim that owns it."""
 
     def __init__(self, folder: str) -> None:
-        path = os.path.join(folder, "in.jsonl")
+        path = f"{folder}/in.jsonl"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         self._file = os.open(path, flags, 0o600)
         self._size = 0
@@ -52,7 +55,7 @@ class InputLog:
             raise OSError("in.jsonl could not be repaired after an earlier failure")
         line = _line({"id": key, "data": data})
         try:
-            self._write(self._owed + line)
+            write_all(self._file, self._owed + line)
             _sync(self._file)
         except OSError:
             self._take_back()
@@ -61,10 +64,10 @@ class InputLog:
         self._owed = b""
 
     def mark(self, verb: str, key: str) -> None:
-        """Note that an input was `written` or `withdrawn`; kept for the next time when the disk is full."""
+        """Note that an input was `written` or `withdrawn`; on a full disk, at the next chance."""
         self._owed += _line({verb: key})
         try:
-            self._write(self._owed)
+            write_all(self._file, self._owed)
         except OSError:
             self._take_back()
             return
@@ -74,11 +77,6 @@ class InputLog:
     def close(self) -> None:
         """Give the file back to the system."""
         os.close(self._file)
-
-    def _write(self, data: bytes) -> None:
-        left = memoryview(data)
-        while left:
-            left = left[os.write(self._file, left) :]
 
     def _take_back(self) -> None:
         try:

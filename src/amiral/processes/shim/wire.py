@@ -23,15 +23,15 @@ class Refusal(Exception):
 class Connection:
     """Lines read and not yet handled, bytes not yet sent, and what the other side may do.
 
-    `token` is None until it has said hello. Notices of output are not queued: `owes_position` remembers that
-    there is one to give, so that a side that does not read costs nothing.
+    `token` is None until it has said hello; `told` is the output position it was last told, so that
+    notices of output need no queue and a side that does not read costs nothing.
     """
 
     def __init__(self, handle: int) -> None:
         self.handle = handle
         self.token: int | None = None
         self.is_open = True
-        self.owes_position = False
+        self.told = (1, 0)
         self._arrived = bytearray()
         self._searched = 0
         self._is_skipping = False
@@ -114,7 +114,7 @@ def parse(line: bytes | None) -> dict[str, object]:
 
 
 def text_of(request: dict[str, object], name: str) -> str:
-    """Take a text out of a request; a Refusal when it is missing, of another type or not writable."""
+    """Take a text out of a request; a Refusal when it is missing or of another type."""
     value = request.get(name)
     if not isinstance(value, str):
         raise Refusal("invalid", f"{name} must be a text")
@@ -126,4 +126,12 @@ def number_of(request: dict[str, object], name: str) -> int:
     value = request.get(name)
     if not isinstance(value, int) or isinstance(value, bool):
         raise Refusal("invalid", f"{name} must be a whole number")
+    return value
+
+
+def texts_of(request: dict[str, object], name: str) -> list[str]:
+    """Take a list of texts, not an empty one, out of a request."""
+    value = request.get(name)
+    if not isinstance(value, list) or not value or not all(isinstance(one, str) for one in value):
+        raise Refusal("invalid", f"{name} must be a list of texts")
     return value

@@ -1,20 +1,29 @@
+# ruff: noqa: TID251, S606
 """Start one CLI so that it is on record before it runs, and tell exactly why it could not start.
 
-Standard library only. The child waits for `release`: in between the shim writes `meta.json`, so no CLI ever
-ran that a later owner could not find. Whatever fails before or in exec comes back through a pipe.
+Standard library only. The child waits for `release`: in between the shim writes `meta.json`, so no
+CLI ever ran that a later owner could not find. What fails up to exec comes back through a pipe.
 """
 
+import errno
 import os
 import select
 import signal
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, NoReturn
 
 from amiral.processes import cgroup as cgroups
 from amiral.processes import tree
-from amiral.processes.wire import Refusal
+from amiral.processes.shim.wire import Refusal
 
 _EXEC_TIMEOUT_MS = 10_000
 _STATUS_ON_FAILURE = 127
+_KINDS = {
+    errno.ENOENT: "not_found",
+    errno.ENOTDIR: "not_found",
+    errno.EACCES: "denied",
+    errno.EPERM: "denied",
+}
 _DEFAULTS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ)
 
 
@@ -40,47 +49,45 @@ class Held(NamedTuple):
 
 
 def hold(plan: Plan) -> Held:
-    """Fork the CLI up to the point just before exec."""
+    """Fork the CLI up to the point just before exec; OSError when the system has no room for it."""
     pipes = [os.pipe() for _ in range(5)]
     stdin, stdout, stderr, release, verdict = pipes
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError:
+        _close(end for pipe in pipes for end in pipe)
+        raise
     if pid == 0:
         _become(plan, (stdin[0], stdout[1], stderr[1]), release, verdict[1])
-    for end in (stdin[0], stdout[1], stderr[1], release[0], verdict[1]):
-        os.close(end)
+    _close((stdin[0], stdout[1], stderr[1], release[0], verdict[1]))
     for end in (stdin[1], stdout[0], stderr[0]):
         os.set_blocking(end, False)
-    folder = cgroups.make_cgroup(plan.tag)
-    if folder is not None and not cgroups.join_cgroup(folder, pid):
-        cgroups.remove_cgroup(folder)
-        folder = None
     identity = tree.identify(pid) or tree.Identity("", pid, 0)
+    folder = _enclose(pid, plan.tag)
     return Held(identity, folder, stdin[1], stdout[0], stderr[0], release[1], verdict[0])
 
 
 def release(held: Held, plan: Plan) -> None:
     """Let it run; a Refusal when exec failed, everything cleaned up then."""
     os.write(held.release, b"!")
-    os.close(held.release)
     verdict = _hear(held.verdict)
-    os.close(held.verdict)
     if verdict:
         abandon(held)
         raise _refusal(verdict, plan)
+    _close((held.release, held.verdict))
 
 
 def abandon(held: Held) -> None:
     """End a held or failed child and give everything back."""
     os.kill(held.identity.pid, signal.SIGKILL)
     os.waitpid(held.identity.pid, 0)
-    for end in (held.stdin, held.stdout, held.stderr):
-        os.close(end)
+    _close((held.stdin, held.stdout, held.stderr, held.release, held.verdict))
     cgroups.remove_cgroup(held.cgroup)
 
 
 def _become(
     plan: Plan, standard: tuple[int, int, int], release: tuple[int, int], verdict: int
-) -> None:
+) -> NoReturn:
     stage = "folder"
     try:
         os.setpgid(0, 0)
@@ -94,8 +101,9 @@ def _become(
             os.chdir(plan.cwd)
             stage = "program"
             os.execvpe(plan.argv[0], plan.argv, plan.env)
-    except OSError as error:
-        os.write(verdict, f"{stage}:{error.errno}".encode())
+    except (OSError, ValueError) as error:
+        code = getattr(error, "errno", None) or errno.EINVAL
+        os.write(verdict, f"{stage}:{code}".encode())
     finally:
         os._exit(_STATUS_ON_FAILURE)
 
@@ -112,8 +120,18 @@ def _refusal(verdict: bytes, plan: Plan) -> Refusal:
     stage, _, code = verdict.decode().partition(":")
     if code == "0":
         return Refusal("failed", f"{plan.argv[0]} did not start within 10 s")
-    error = OSError(int(code), os.strerror(int(code)))
     subject = f"working folder {plan.cwd}" if stage == "folder" else plan.argv[0]
-    kinds = ((FileNotFoundError, "not_found"), (PermissionError, "denied"))
-    kind = next((kind for kinds_error, kind in kinds if isinstance(error, kinds_error)), "failed")
-    return Refusal(kind, f"{subject}: {error.strerror}")
+    return Refusal(_KINDS.get(int(code), "failed"), f"{subject}: {os.strerror(int(code))}")
+
+
+def _enclose(pid: int, tag: str) -> str | None:
+    folder = cgroups.make_cgroup(tag)
+    if folder is None or cgroups.join_cgroup(folder, pid):
+        return folder
+    cgroups.remove_cgroup(folder)
+    return None
+
+
+def _close(ends: Iterable[int]) -> None:
+    for end in ends:
+        os.close(end)

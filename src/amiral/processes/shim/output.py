@@ -1,9 +1,12 @@
+# ruff: noqa: PTH105
 """What a CLI printed, on disk: stdout in segments and complete, stderr in a bounded ring.
 
 Standard library only. The files are those of docs/reference/sessions.md.
 """
 
 import os
+
+from amiral.processes.shim.durable import remove
 
 SEGMENT_BYTES = 64 << 20
 RING_BYTES = 1 << 20
@@ -12,7 +15,7 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
 
 class Segments:
-    """`out.000001`, `out.000002`…: every byte in order, a new file at the first line border after `limit`."""
+    """`out.000001`…: every byte in order, a new file at the first line border after `limit`."""
 
     def __init__(self, folder: str, limit: int = SEGMENT_BYTES) -> None:
         self.pending = b""
@@ -43,7 +46,7 @@ class Segments:
     def drop(self, upto: int) -> None:
         """Delete segments up to and including this one, the one being written excepted."""
         while self._first <= upto and self._first < self._number:
-            _remove(self._path(self._first))
+            remove(self._path(self._first))
             self._first += 1
 
     def close(self) -> None:
@@ -64,14 +67,14 @@ class Segments:
         self._file, self._number, self._size = following, self._number + 1, 0
 
     def _path(self, number: int) -> str:
-        return os.path.join(self._folder, f"out.{number:06d}")
+        return f"{self._folder}/out.{number:06d}"
 
 
 class Ring:
-    """`err` and `err.1`: the last one to two times `limit` bytes. Never fails: what has no room is lost."""
+    """`err` and `err.1`: the last one to two times `limit` bytes; what has no room is lost."""
 
     def __init__(self, folder: str, limit: int = RING_BYTES) -> None:
-        self._path = os.path.join(folder, "err")
+        self._path = f"{folder}/err"
         self._limit = limit
         self._size = 0
         self._file = os.open(self._path, _FLAGS | os.O_EXCL, 0o600)
@@ -95,10 +98,3 @@ class Ring:
         os.replace(self._path + ".0", self._path)
         os.close(self._file)
         self._file, self._size = fresh, 0
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        return

@@ -1,0 +1,98 @@
+"""The workers of a project in force: those amiral ships, under those of its trusted registry."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from amiral.agents.worker import Roles, Worker, combine, parse_registry, parse_roles
+from amiral.base.errors import NotFound
+from amiral.base.nearest import did_you_mean
+from amiral.base.plain import one_line
+from amiral.projects.project import Project
+from amiral.projects.trust import InForce, Trust
+
+REGISTRY = "config/workers_registry.json"
+ROLES = "config/project_roles.json"
+
+_SHIPPED = Path(__file__).parent.parent / "framework" / "workers"
+_LEAST_POWER = "consultant"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Workers and their identities (system prompts, by worker id).
+
+    `errors` are the mistakes of a trusted file, as `file:line: message`: with them a running
+    project keeps its last good workers, and a starting one has the shipped workers. `notices` tell
+    what is not in force and why.
+    """
+
+    workers: tuple[Worker, ...]
+    roles: Roles
+    identities: Mapping[str, str]
+    notices: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    def worker(self, worker_id: str) -> Worker:
+        """Find a worker; NotFound names the known ones."""
+        for worker in self.workers:
+            if worker.id == worker_id:
+                return worker
+        known = [worker.id for worker in self.workers]
+        message = f"no worker {one_line(worker_id)!r}{did_you_mean(worker_id, known)}"
+        raise NotFound(message, f"known: {', '.join(known)}")
+
+
+def shipped() -> Declared:
+    """Give the workers amiral ships, for a folder that is no project."""
+    workers = parse_registry((_SHIPPED / "workers_registry.json").read_text(), "shipped").workers
+    identities = {worker.id: _shipped_skill(worker.system_prompt_skill) for worker in workers}
+    return Declared(workers, Roles(), identities)
+
+
+def load_declared(trust: Trust, project: Project) -> Declared:
+    """Read the workers of a project as far as the owner trusts its files."""
+    ours = shipped()
+    registry, roles = trust.in_force(project, REGISTRY), trust.in_force(project, ROLES)
+    notices = [file.notice for file in (registry, roles) if file.notice]
+    own, read = parse_registry(registry.text or _EMPTY, _name(registry)), Roles()
+    errors = list(own.errors)
+    if roles.text is not None:
+        found = parse_roles(roles.text, _name(roles))
+        read, errors = found.roles, [*errors, *found.errors]
+    workers = combine(ours.workers, own.workers)
+    if read.active_role not in {worker.id for worker in workers}:
+        notices.append(f"active role {read.active_role!r} is no worker; {_LEAST_POWER} is active")
+        read = Roles(_LEAST_POWER, read.spec_auto_approve, read.max_draft_specs)
+    identities = {}
+    for worker in workers:
+        identities[worker.id], notice = _identity(trust, project, worker)
+        notices += [notice] if notice else []
+    return Declared(workers, read, identities, tuple(notices), tuple(errors))
+
+
+_EMPTY = '{"version": 1, "workers": []}'
+
+
+def _name(file: InForce) -> str:
+    return file.file.rpartition("/")[2]
+
+
+def _identity(trust: Trust, project: Project, worker: Worker) -> tuple[str, str]:
+    """Give a worker's identity and a notice: the project's trusted skill, else the shipped one."""
+    skill = worker.system_prompt_skill
+    if not skill:
+        return "", ""
+    own = trust.in_force(project, f"skills/{skill}")
+    if own.text is not None:
+        return own.text, own.notice
+    shipped = _shipped_skill(skill)
+    missing = "" if shipped else f"worker {worker.id!r}: there is no skill {skill}"
+    return shipped, own.notice or missing
+
+
+def _shipped_skill(skill: str) -> str:
+    try:
+        return (_SHIPPED / skill).read_text("utf-8") if skill.endswith(".md") else ""
+    except FileNotFoundError:
+        return ""

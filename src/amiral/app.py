@@ -1,0 +1,243 @@
+"""Composition root of one project: builds every object once and runs them until told to end."""
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from amiral.agents.answers import Answers
+from amiral.agents.clis import Cli, CliState, find_cli, look_at
+from amiral.agents.declared import load_declared
+from amiral.agents.driver import Driver
+from amiral.agents.drivers import claude, scripted
+from amiral.agents.inbox import Inbox
+from amiral.agents.roster import ROLE, Roster
+from amiral.agents.seats import Seats
+from amiral.agents.sessions import SessionPlace, Sessions
+from amiral.agents.tables import ENGINE
+from amiral.agents.turn import TurnLimits, Turns
+from amiral.agents.words import Words
+from amiral.base import events as ev
+from amiral.base.clock import SystemClock
+from amiral.base.errors import AmiralError, NotFound
+from amiral.base.ids import digest
+from amiral.base.settings import Settings
+from amiral.commands.admin import AdminCommands
+from amiral.commands.chat import Chat
+from amiral.commands.limits import LimitCommands
+from amiral.commands.looking import Looking
+from amiral.commands.registry import Caller, Commands, Parsed, Reply, Role
+from amiral.commands.safety import SafetyCommands
+from amiral.commands.table import TABLE
+from amiral.console import Console
+from amiral.conversations.store import CONVERSATIONS
+from amiral.limits.service import Limits
+from amiral.processes.peer import peer_of
+from amiral.processes.pool import ShimPool
+from amiral.processes.spawn import Spawner
+from amiral.processes.tree import boot_id
+from amiral.projects.project import Project
+from amiral.projects.trust import Trust
+from amiral.safety.stop import Place
+from amiral.store.brake import Brake
+from amiral.store.files import ensure_private_folder
+from amiral.store.journal import Journal, Rows
+from amiral.store.redact import Redactor
+
+_READY_SHIMS = 1
+_LONGEST_TURN_S = 4 * 3600.0
+_REFRESH_S = 2.0
+_TABLES = (ENGINE, CONVERSATIONS, ROLE)
+
+
+def known_drivers() -> Mapping[str, Driver[Any]]:
+    """Give the drivers by name: those shipped, then those of other packages (`amiral.drivers`)."""
+    shipped: list[Driver[Any]] = [claude.DRIVER, scripted.DRIVER]
+    others = [point.load() for point in entry_points(group="amiral.drivers")]
+    return {driver.name: driver for driver in (*others, *shipped)}
+
+
+def installed_clis(settings: Settings, environ: Mapping[str, str]) -> dict[str, Cli | AmiralError]:
+    """Look for the CLI of every driver; an error says what is missing."""
+    found: dict[str, Cli | AmiralError] = {}
+    for name, driver in known_drivers().items():
+        try:
+            found[name] = find_cli(driver, settings.driver(name), environ)
+        except AmiralError as error:
+            found[name] = error
+    return found
+
+
+def socket_path(home: Path, project: Project) -> Path:
+    """Name the project's socket; `cli.py` computes the same name without importing anything."""
+    return home / "run" / f"{digest(project.path, 16)}.sock"
+
+
+class App:
+    """One project's process; everything is wired in `start`."""
+
+    def __init__(self, home: Path, project: Project, settings: Settings) -> None:
+        self.home, self.project, self.settings = home, project, settings
+        self.clock = SystemClock()
+        self.over = asyncio.Event()
+        self.tag = digest(str(home))
+        self._folder = home / "projects" / project.id
+        self._clis = installed_clis(settings, os.environ)
+        self._closing = contextlib.AsyncExitStack()
+        self._ends_agents = False
+
+    async def start(self) -> None:
+        """Take the project over from whoever served it last, and listen."""
+        for folder in (self.home, self.home / "run", self._folder / "sessions"):
+            ensure_private_folder(folder)
+        self.brake = Brake(self.home / "brake")
+        self.brake.prepare()
+        path = self._folder / "journal.db"
+        self.journal = await Journal.open(path, self.clock, _TABLES, redact=self._redactor())
+        self._closing.push_async_callback(self.journal.close)
+        token = await self.journal.decide(_take_over)
+        self.spawner = Spawner(self.brake, f"{self.tag}:{self.project.id}")
+        self.shims = ShimPool(self.spawner, self.home / "run", token, _READY_SHIMS)
+        self._closing.push_async_callback(self.shims.close)
+        trust = Trust(self.home)
+        self.roster = Roster(
+            self.journal, lambda: load_declared(trust, self.project), self.default_driver()
+        )
+        await self.roster.refresh()
+        self.inbox = self._engine(token)
+        self._closing.push_async_callback(self._end_sessions)
+        await self._listen(self._commands(trust))
+        self.inbox.start()
+        self._closing.push_async_callback(self.inbox.stop)
+        upkeep = asyncio.create_task(self._keep_up())
+        self._closing.callback(upkeep.cancel)
+
+    async def close(self) -> None:
+        """Let go of everything, last things first; agents in mid turn go on under their shims."""
+        await self._closing.aclose()
+
+    def _go_down(self, with_agents: bool) -> None:  # noqa: FBT001 a command's own switch
+        self._ends_agents = with_agents
+        self.over.set()
+
+    async def _end_sessions(self) -> None:
+        await self.sessions.close(with_busy=self._ends_agents)
+
+    async def _listen(self, commands: Commands) -> None:
+        server = await Console(commands, self._role_of).serve(self.socket_path)
+        self._closing.callback(self.socket_path.unlink, missing_ok=True)
+        self._closing.callback(server.close)
+
+    @property
+    def socket_path(self) -> Path:
+        """Where the project's process listens."""
+        return socket_path(self.home, self.project)
+
+    async def clis(self) -> list[CliState]:
+        """Look at every CLI there may be."""
+        probe = self.home / "run"
+        return [
+            await look_at(driver, self._clis[name], self.spawner, probe)
+            for name, driver in known_drivers().items()
+        ]
+
+    def notices(self) -> tuple[str, ...]:
+        """Tell what a person should know before the first message."""
+        scripted_only = self.default_driver() == "scripted"
+        return (
+            *(("no agent CLI found: the scripted worker answers",) if scripted_only else ()),
+            *self.roster.notices(),
+        )
+
+    def default_driver(self) -> str:
+        """Name the driver of workers that name none: the first CLI found, else the scripted one."""
+        found = [name for name in ("claude", "codex") if isinstance(self._clis.get(name), Cli)]
+        return found[0] if found else "scripted"
+
+    def cli(self, driver: str) -> Cli:
+        """Give the CLI of a driver, or raise why there is none."""
+        found = self._clis.get(driver)
+        if found is None:
+            known = ", ".join(sorted(self._clis))
+            raise NotFound(f"no driver `{driver}`; known: {known}", "see workers_registry.json")
+        if isinstance(found, AmiralError):
+            raise found
+        return found
+
+    def _engine(self, token: int) -> Inbox:
+        grace_s = self.settings.safety.stop_grace_s
+        root, workers = Path(self.project.path), self._folder / "workers"
+        seats = Seats(self.spawner, self.cli, self.roster.identity, root, workers)
+        place = SessionPlace(self._folder / "sessions", self.spawner.tag, token, grace_s)
+        self.sessions = Sessions(
+            self.journal,
+            self.clock,
+            self.shims,
+            seats,
+            known_drivers(),
+            place,
+        )
+        turns = Turns(
+            self.journal,
+            self.clock,
+            self.brake,
+            self.sessions,
+            Words(self.journal, self.project.name),
+            TurnLimits(_LONGEST_TURN_S, grace_s),
+        )
+        return Inbox(self.journal, self.clock, self.brake, turns, self.sessions, self.roster.find)
+
+    def _commands(self, trust: Trust) -> Commands:
+        async def dispatch(caller: Caller, parsed: Parsed) -> Reply:
+            return await commands.dispatch(caller, parsed)
+
+        place = Place(str(self.home), self.tag)
+        journal, clock = self.journal, self.clock
+        commands = Commands(
+            TABLE,
+            Chat(self.inbox, self.roster, Answers(journal), journal, dispatch),
+            Looking(self.project, journal, self.brake, self.roster),
+            LimitCommands(Limits(self.inbox, journal, clock)),
+            SafetyCommands(place),
+            AdminCommands(self.project, trust, journal, clock, self._go_down),
+        )
+        return commands
+
+    def _role_of(self, connection: socket.socket) -> Role:
+        peer = peer_of(connection, self.tag)
+        if peer.uid != os.getuid():
+            return Role.AGENT
+        return Role.AGENT if peer.below_shim else Role.OWNER
+
+    def _redactor(self) -> Redactor:
+        secrets = [
+            value
+            for found in self._clis.values()
+            if isinstance(found, Cli)
+            for value in found.env.values()
+        ]
+        return Redactor(secrets)
+
+    async def _keep_up(self) -> None:
+        """Look every few seconds at what changes outside: the registry's files, the brake."""
+        stopped = ""
+        while True:
+            await self.clock.sleep(_REFRESH_S)
+            await self.roster.refresh()
+            stop = self.brake.state()
+            now = stop.stop_id if stop else ""
+            if now != stopped:
+                reason = stop.reason if stop else ""
+                await self.journal.append(ev.BrakeSeen(bool(stop), now or stopped, reason))
+                stopped = now
+
+
+def _take_over(read: Rows) -> tuple[list[ev.Event], int]:
+    """Take the next fencing token: larger than any earlier process's."""
+    name = ev.ProjectProcessStarted.__name__
+    token = int(read("select count(*) from event where name = ?", name)[0][0]) + 1
+    return [ev.ProjectProcessStarted(token, os.getpid(), boot_id())], token

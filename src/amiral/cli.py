@@ -1,0 +1,224 @@
+"""The `amiral` command: sends what was typed to the running project and prints what comes back.
+
+Only `sys` and `os` are imported before it is known what is asked: a hot command costs little more
+than starting Python.
+"""
+
+import os
+import sys
+
+from amiral.base.home import home_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterator
+    from types import ModuleType
+    from typing import TextIO
+
+LOCAL = {
+    "help": "answers",
+    "workers check": "answers",
+    "config": "settings",
+    "up": "start",
+    "emergency-stop": "stop",
+    "release": "stop",
+}
+"""Commands carried out here, without a project process, each with its module of `amiral.local`."""
+
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+_DIGEST_LENGTH = 16
+_LONGEST_SOCKET_PATH = 100
+_LONGEST_NAME = 2
+_RED, _GREEN, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[0m"
+
+
+class Unreachable(Exception):
+    """No project process answers; the text says which folder or project was meant."""
+
+
+def main() -> int:
+    """Run what `sys.argv` asks for and give the exit code (docs/reference/commands.md)."""
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    sys.stderr.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        code = run(sys.argv[1:])
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    return code
+
+
+def run(argv: list[str]) -> int:
+    """Carry out one command line, here or in the project process."""
+    words, project, wants_help = _look_over(argv)
+    module = LOCAL.get(" ".join(words)) or LOCAL.get(words[0] if words else "help")
+    if module or wants_help:
+        return int(_local(module if module and not wants_help else "answers").run(argv))
+    try:
+        return _ask(_socket_of(project), argv)
+    except Unreachable as missing:
+        return int(_local("answers").run_unreached(argv, str(missing)))
+
+
+def _local(module: str) -> "ModuleType":
+    """Import one module of `amiral.local`, and only when its command is asked for."""
+    from importlib import import_module
+
+    return import_module(f"amiral.local.{module}")
+
+
+def _look_over(argv: list[str]) -> tuple[list[str], str, bool]:
+    """Find the first two words, the project named, and whether help or version is asked for."""
+    words: list[str] = []
+    project = ""
+    left = list(argv)
+    while left and left[0] != "--":
+        word = left.pop(0)
+        if word in ("-h", "--help", "--version"):
+            return words, project, True
+        if word in ("-p", "--project") and left:
+            project = left.pop(0)
+        elif word.startswith("--project="):
+            project = word.partition("=")[2]
+        elif not word.startswith("-"):
+            words.append(word)
+    return words[:_LONGEST_NAME], project, False
+
+
+def _socket_of(project: str) -> str:
+    """Find the socket of the project named, or of the folder we are in, from here upwards."""
+    from hashlib import sha256
+
+    run = os.path.join(home_folder(), "run")
+    folder = _folder_of(project) if project else os.path.realpath(os.getcwd())
+    for root in [folder] if project else _upwards(folder):
+        name = sha256(root.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGEST_LENGTH]
+        path = os.path.join(run, f"{name}.sock")
+        if os.path.exists(path):
+            return path
+    where = f"project {project}" if project else "this folder"
+    raise Unreachable(f"amiral is not running for {where}")
+
+
+def _upwards(folder: str) -> "Iterator[str]":
+    while True:
+        yield folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return
+        folder = above
+
+
+def _folder_of(project: str) -> str:
+    """Look a project's folder up by name or id in the registry."""
+    import json
+
+    try:
+        with open(os.path.join(home_folder(), "config", "bot_registry.json"), "rb") as file:
+            children = json.load(file)["children"]
+        named = [row["path"] for row in children if project in (row["name"], row["id"])]
+    except (OSError, ValueError, LookupError, TypeError):
+        named = []
+    if not named:
+        raise Unreachable(f"no project {project} is registered")
+    return str(named[0])
+
+
+def _connect(path: str) -> "socket.socket":
+    import socket
+
+    link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        if len(path) > _LONGEST_SOCKET_PATH:
+            os.chdir(os.path.dirname(path))
+            path = os.path.basename(path)
+        link.connect(path)
+    except OSError:
+        raise Unreachable("amiral is not running for this folder") from None
+    return link
+
+
+def _ask(path: str, argv: list[str]) -> int:
+    """Send one request and print the frames of the answer as they come (docs: commands)."""
+    import json
+
+    as_json = "--json" in argv[: argv.index("--") if "--" in argv else None]
+    has_colour = not as_json and _has_colour()
+    request = {
+        "argv": [_utf8(word) for word in argv],
+        "cwd": _utf8(os.getcwd()),
+        "tty": sys.stdout.isatty(),
+        "colour": has_colour,
+        "language": _language(),
+    }
+    with _connect(path) as link, link.makefile("rb") as stream:
+        _send(link, request)
+        for line in stream:
+            frame = json.loads(line)
+            if "exit" in frame:
+                return int(frame["exit"])
+            if "out" in frame:
+                text = frame["out"]
+                _write(sys.stdout, _escaped(text) if as_json else _painted(text, has_colour))
+            if "err" in frame:
+                _write(sys.stderr, _painted(frame["err"], has_colour))
+            if "ask" in frame:
+                _send(link, {"stdin": _utf8(sys.stdin.read())})
+    raise Unreachable("amiral went away before it had answered")
+
+
+def _send(link: "socket.socket", message: dict[str, object]) -> None:
+    import json
+
+    link.sendall(json.dumps(message).encode() + b"\n")
+
+
+def _write(stream: "TextIO", text: str) -> None:
+    stream.write(text)
+    stream.flush()
+
+
+def _painted(text: str, has_colour: bool) -> str:  # noqa: FBT001 a plain choice
+    """Make text safe for a terminal (R54); the only escapes left are ours."""
+    if not text.replace("\n", "").replace("\t", "").isprintable():
+        from amiral.base.plain import plain
+
+        text = plain(text)
+    if has_colour:
+        text = text.replace("✗", f"{_RED}✗{_PLAIN}").replace("✓", f"{_GREEN}✓{_PLAIN}")
+    return text
+
+
+def _escaped(text: str) -> str:
+    """Escape in JSON what could move a terminal or turn its text; the values stay the same."""
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else _escape(c) for c in text)
+
+
+def _escape(character: str) -> str:
+    import json
+
+    return json.dumps(character)[1:-1]
+
+
+def _utf8(text: str) -> str:
+    return os.fsencode(text).decode("utf-8", "replace")
+
+
+def _has_colour() -> bool:
+    is_dumb = os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and not is_dumb
+
+
+def _language() -> str:
+    """Give en or fr, as the environment asks for."""
+    names = ("LC_ALL", "LC_MESSAGES", "LANG")
+    asked = next((value for name in names if (value := os.environ.get(name))), "")
+    return "fr" if asked.startswith("fr") else "en"

@@ -1,0 +1,178 @@
+"""Messages to workers: say, route, role, interrupt, cancel."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from amiral.agents.answers import Answers
+from amiral.agents.inbox import Inbox
+from amiral.agents.roster import Roster
+from amiral.agents.wish import Wish
+from amiral.base import events as ev
+from amiral.base.errors import Denied, Invalid
+from amiral.base.ids import new_id
+from amiral.commands.grammar import Route, Routed, parse_chat, route
+from amiral.commands.registry import Caller, Parsed, Reply, Role, command
+from amiral.commands.table import TABLE
+from amiral.conversations.thread import OWNER, pair
+from amiral.store.journal import Journal
+
+Dispatch = Callable[[Caller, Parsed], Awaitable[Reply]]
+
+_PATIENCE_S = 3600.0
+
+
+@dataclass(frozen=True)
+class Said:
+    """The JSON of `say` (spec/cli.md)."""
+
+    accepted: bool
+    message_id: str
+    route: dict[str, str]
+    worker: str
+    turn_id: str
+    replies: tuple[dict[str, str], ...]
+    outcome: str
+    reason: str = ""
+
+
+class Chat:
+    """The one router of every surface: what a message asks for, then doing it."""
+
+    def __init__(
+        self, inbox: Inbox, roster: Roster, answers: Answers, journal: Journal, dispatch: Dispatch
+    ) -> None:
+        self._inbox, self._roster, self._answers = inbox, roster, answers
+        self._journal, self._dispatch = journal, dispatch
+
+    @command("say")
+    async def say(
+        self,
+        caller: Caller,
+        text: str,
+        as_: str = "",
+        wait: float = _PATIENCE_S,
+        reply_to: str = "",
+    ) -> Reply:
+        """Route one chat message and wait for the first reply."""
+        if as_ and caller.role is not Role.OWNER:
+            raise Denied("`--as` is the owner's, for tests", "leave it out")
+        routed = self._route(text)
+        match routed.kind:
+            case Route.MESSAGE:
+                return await self._talk(caller, routed, as_ or caller.id, wait, reply_to)
+            case Route.COMMAND | Route.STOP:
+                return await self._dispatch(caller, parse_chat(routed, TABLE))
+            case _:
+                error = Invalid(routed.error, routed.suggestion)
+                error.exit_code = 1
+                raise error
+
+    @command("route")
+    async def route(self, caller: Caller, text: str) -> Reply:
+        """Tell what `say` would do."""
+        del caller
+        routed = self._route(text)
+        return Reply(describe(routed), as_data(routed))
+
+    @command("role")
+    async def role(self, caller: Caller, worker: str = "") -> Reply:
+        """Show or choose the active worker, who gets plain text."""
+        if worker:
+            chosen = self._roster.find(worker)
+            await self._journal.append(ev.RoleChosen(chosen.id), by=caller.id)
+        active = self._roster.active()
+        return Reply(f"active worker: {active}", {"role": active})
+
+    @command("interrupt")
+    async def interrupt(self, caller: Caller, worker: str) -> Reply:
+        """End the running turn of a worker; its session stays."""
+        found = self._roster.find(worker)
+        self._inbox.interrupt(found.id, Wish("interrupted", f"interrupted by {caller.id}"))
+        return Reply(f"⏸ interrupting {found.id}", {"worker": found.id})
+
+    @command("cancel")
+    async def cancel(self, caller: Caller, id: str) -> Reply:  # noqa: A002 - the table's name
+        """Take a message back."""
+        state = await self._inbox.cancel(id, caller.id, f"cancelled by {caller.id}")
+        return Reply(f"✓ cancelled {id} (was {state})", {"message_id": id, "was": state})
+
+    def _route(self, text: str) -> Routed:
+        spellings = TABLE.by_chat_name()
+        return route(text, self._roster.ids(), spellings, self._roster.active())
+
+    async def _talk(
+        self, caller: Caller, routed: Routed, sender: str, wait: float, reply_to: str
+    ) -> Reply:
+        worker = self._roster.find(routed.worker)
+        message = new_id()
+        await self._inbox.post(
+            ev.MessageQueued(
+                message=message,
+                worker=worker.id,
+                conversation=pair(OWNER, worker.id),
+                text=routed.args,
+                sender=sender,
+                surface=caller.surface,
+                reply_to=reply_to,
+            )
+        )
+        answer = None
+        if wait > 0:
+            try:
+                async with asyncio.timeout(wait):
+                    answer = await self._answers.wait_for(message)
+            except TimeoutError:
+                answer = None
+        outcome = answer.outcome if answer else "pending"
+        text = answer.text if answer else ""
+        replies = ({"id": answer.id, "text": text},) if answer and text else ()
+        said = Said(
+            accepted=True,
+            message_id=message,
+            route=as_data(routed),
+            worker=worker.id,
+            turn_id=answer.turn if answer else "",
+            replies=replies,
+            outcome=outcome,
+            reason=answer.reason if answer else "",
+        )
+        return Reply(_shown(said, text), said, 0 if outcome in _FINE else 1)
+
+
+_FINE = frozenset({"done", "pending", "limited"})
+_MARKS = {"done": "✓", "pending": "⏳", "limited": "⏸", "stopped": "⛔", "unsure": "?"}
+
+
+def _shown(said: Said, text: str) -> str:
+    """Write an answer for people: the text alone when all is well, else what happened."""
+    if said.outcome == "done":
+        return text or f"✓ {said.worker} · done"
+    mark = _MARKS.get(said.outcome, "✗")
+    head = f"{mark} {said.worker} · {said.outcome}"
+    reason = f": {said.reason}" if said.reason else ""
+    hint = f"\n  amiral events --since 0   message {said.message_id}" if mark == "⏳" else ""
+    return f"{text}\n{head}{reason}".lstrip("\n") + hint
+
+
+def as_data(routed: Routed) -> dict[str, str]:
+    """Give the JSON of a route: `kind` and what is not empty."""
+    fields = {
+        "command": routed.command,
+        "worker": routed.worker,
+        "args": routed.args,
+        "error": routed.error,
+        "suggestion": routed.suggestion,
+    }
+    return {"kind": str(routed.kind)} | {name: value for name, value in fields.items() if value}
+
+
+def describe(routed: Routed) -> str:
+    """Write a route for people."""
+    match routed.kind:
+        case Route.MESSAGE:
+            return f"message to {routed.worker}: {routed.args}"
+        case Route.COMMAND | Route.STOP:
+            return f"{routed.kind} {routed.command} {routed.args}".rstrip()
+        case _:
+            return f"{routed.kind}: {routed.error}"

@@ -1,0 +1,189 @@
+"""Pure: the rows of the command table that carry work out: specs, pipelines, rights, sprints."""
+
+from amiral.commands.parameter import choice, many, may, option, switch, text, words
+from amiral.commands.registry import (
+    AGENTS,
+    MEMBERS,
+    VIEWERS,
+    Command,
+    Group,
+    Runs,
+)
+
+_SPECS = Group(
+    "Specs",
+    (
+        Command("specs", "all specs with their state", roles=VIEWERS, chat=("specs",), later=True),
+        Command("spec show", "one spec in full", (text("ID"),), roles=VIEWERS, later=True),
+        Command(
+            "approve",
+            "approve a spec; without ID, list what waits",
+            (may(text("ID")),),
+            chat=("approve",),
+            aliases=("spec approve",),
+            later=True,
+        ),
+        Command(
+            "reject",
+            "reject a spec; without ID, list what waits",
+            (may(text("ID")), option("--reason", "TEXT")),
+            chat=("reject",),
+            chat_rest="--reason",
+            aliases=("spec reject",),
+            later=True,
+        ),
+        Command(
+            "spec revise",
+            "send a spec back to be written again",
+            (text("ID"), option("--reason", "TEXT")),
+            chat=("revise",),
+            chat_rest="--reason",
+            later=True,
+        ),
+        Command("diff", "what a worker changed", (text("SPEC_OR_WORKER"),), later=True),
+        Command("merge", "take a worker's changes over", (text("SPEC_OR_WORKER"),), later=True),
+        Command("discard", "drop a worker's changes", (text("SPEC_OR_WORKER"),), later=True),
+    ),
+)
+
+_PROFILE = option("--profile", "NAME", many=True)
+
+_PIPELINES = Group(
+    "Pipelines",
+    (
+        Command("runs", "all runs with their state", roles=VIEWERS, later=True),
+        Command(
+            "run start",
+            "start a pipeline: -a auto, -e economy, -x review, -t tests",
+            (
+                text("PIPELINE"),
+                words("TASK"),
+                switch("-a"),
+                switch("-e"),
+                switch("-x"),
+                switch("-t"),
+                _PROFILE,
+            ),
+            later=True,
+        ),
+        Command("run show", "one run in full", (text("ID"),), roles=VIEWERS, later=True),
+        Command("run cancel", "end a run", (text("ID"),), later=True),
+        Command("run resume", "go on with a run", (text("ID"),), later=True),
+        Command(
+            "gate",
+            "answer a gate",
+            (text("ID"), choice("ANSWER", "approve", "reject"), option("--note", "TEXT")),
+            chat=("gate",),
+            chat_rest="--note",
+            later=True,
+        ),
+        Command(
+            "pipeline check",
+            "check steps, agents and profiles; every mistake with its line",
+            (text("DIR"),),
+            roles=VIEWERS,
+            runs=Runs.LOCAL,
+            later=True,
+        ),
+        Command(
+            "prompt",
+            "the assembled prompt of a step, by section",
+            (text("PIPELINE"), text("STEP"), _PROFILE),
+            roles=VIEWERS,
+            runs=Runs.LOCAL,
+            later=True,
+        ),
+    ),
+)
+
+_DELEGATION = Group(
+    "Between workers",
+    (
+        Command("asks", "what workers asked each other", roles=VIEWERS, later=True),
+        Command(
+            "ask", "ask another worker", (text("WORKER"), words("TEXT")), roles=AGENTS, later=True
+        ),
+        Command("reply", "answer an ask", (text("ASK"), words("TEXT")), roles=AGENTS, later=True),
+        Command("conversations", "all conversations", roles=MEMBERS),
+        Command("conversation show", "one in full", (text("ID"),), roles=MEMBERS),
+        Command(
+            "conversation rotate",
+            "go on in a new session",
+            (text("ID"),),
+            later=True,
+        ),
+    ),
+)
+
+_ROLE = option("--role", "ROLE")
+
+_SPRINTS = Group(
+    "Sprint workspaces",
+    (
+        Command("sprint open", "open a sprint workspace", (text("NAME"),), later=True),
+        Command("sprint close", "close it", (text("NAME"),), later=True),
+        Command("sprint show", "its state", (text("NAME"),), roles=VIEWERS, later=True),
+        Command("sprint check", "check its files", (text("NAME"),), roles=VIEWERS, later=True),
+        Command("sprint read", "one section", (text("SECTION"), _ROLE), roles=AGENTS, later=True),
+        Command(
+            "sprint note",
+            "write a line into a section",
+            (text("SECTION"), words("TEXT"), _ROLE),
+            roles=AGENTS,
+            later=True,
+        ),
+    ),
+)
+
+_PERMISSIONS = Group(
+    "Permissions and secrets",
+    (
+        Command("permissions show", "the rules in force", roles=VIEWERS, later=True),
+        Command(
+            "permissions check",
+            "the decision on a path or a command, with its rule",
+            (
+                choice("ACTION", "read", "write", "delete", "command"),
+                words("TARGET"),
+                option("--worker", "W"),
+                option("--policy", "FILE"),
+            ),
+            roles=VIEWERS,
+            runs=Runs.LOCAL,
+            later=True,
+        ),
+        Command(
+            "permissions project",
+            "what a CLI is given for these rules",
+            (text("DRIVER"),),
+            roles=VIEWERS,
+            runs=Runs.LOCAL,
+            later=True,
+        ),
+        Command(
+            "permissions plan", "the compiled sandbox", roles=VIEWERS, runs=Runs.LOCAL, later=True
+        ),
+        Command(
+            "permissions probe",
+            "prove the sandbox both ways, live",
+            roles=VIEWERS,
+            runs=Runs.LOCAL,
+            later=True,
+        ),
+        Command(
+            "sandbox run",
+            "run one command inside the fence",
+            (many("CMD"), option("--policy", "FILE"), option("--project-root", "DIR")),
+            runs=Runs.LOCAL,
+            later=True,
+        ),
+        Command("vault set", "keep a secret, read from stdin", (text("NAME"),), later=True),
+        Command("vault get", "write a secret out", (text("NAME"),), later=True),
+        Command("vault list", "the names of the secrets", later=True),
+        Command("vault remove", "forget a secret", (text("NAME"),), later=True),
+        Command("vault rotate", "encrypt all with a new key", later=True),
+        Command("vault check", "prove that every secret can be read", later=True),
+    ),
+)
+
+WORK = (_SPECS, _PIPELINES, _DELEGATION, _SPRINTS, _PERMISSIONS)

@@ -1,0 +1,135 @@
+"""Start shims, and keep some ready: a fresh one costs the start of a Python interpreter."""
+
+import asyncio
+import socket
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from amiral.base.errors import AmiralError, Conflict, Invalid
+from amiral.base.ids import new_id
+from amiral.processes.answers import Launched, Order
+from amiral.processes.failpoint import inherited_failpoints
+from amiral.processes.link import ShimLink
+from amiral.processes.shim.loop import SHIM_CODE
+from amiral.processes.spawn import Spawner, Stdio
+from amiral.processes.tree import Identity, Killed, kill_tree
+
+_SOURCES = Path(__file__).resolve().parents[2]
+_LONGEST_PATH = 100
+_BACKLOG = 512
+
+
+def shim_command(socket_path: Path) -> list[str]:
+    """Give the command of a shim; its stdin must be a socket listening at this path."""
+    flags = ["-I", "-S", "-X", "utf8", "-c", SHIM_CODE]
+    return [sys.executable, *flags, str(_SOURCES), str(socket_path)]
+
+
+async def start_shim(spawner: Spawner, run_folder: Path, token: int) -> ShimLink:
+    """Start a fresh shim with a socket of its own in the private `run_folder`, and connect.
+
+    It outlives us once it has launched something. Conflict when a stop is in force.
+    """
+    path = run_folder.resolve() / f"{new_id()}.sock"
+    if len(bytes(path)) > _LONGEST_PATH:
+        raise Invalid(f"{path} is too long for a socket", "choose a shorter AMIRAL_HOME")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        try:
+            path.chmod(0o600)
+            listener.listen(_BACKLOG)
+            return await _connected(spawner, listener, path, token)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+
+
+async def _connected(spawner: Spawner, listener: socket.socket, path: Path, token: int) -> ShimLink:
+    shim = spawner.start(
+        shim_command(path),
+        kind="shim",
+        env=inherited_failpoints(),
+        cwd="/",
+        stdio=Stdio(stdin=listener.fileno()),
+    )
+    # From here on the shim's is the only copy: if it dies, connecting fails instead of hanging.
+    listener.close()
+    try:
+        return await ShimLink.connect(path, token)
+    except BaseException:
+        shim.kill()
+        raise
+
+
+class ShimPool:
+    """Idle shims, ready to launch; they end with this process and obey the brake like agents."""
+
+    def __init__(self, spawner: Spawner, run_folder: Path, token: int, size: int) -> None:
+        self._spawner = spawner
+        self._run_folder = run_folder
+        self._token = token
+        self._size = size
+        self._ready: list[ShimLink] = []
+        self._filling: asyncio.Task[None] | None = None
+
+    @property
+    def ready(self) -> int:
+        """How many wait."""
+        return sum(not link.is_lost for link in self._ready)
+
+    async def take(self) -> ShimLink:
+        """Take a ready shim, else start one; another is made ready meanwhile."""
+        self._spawner.check("shim")
+        self._ready = [link for link in self._ready if not link.is_lost]
+        link = self._ready.pop() if self._ready else await self._start()
+        if self._filling is None or self._filling.done():
+            self._filling = asyncio.create_task(self._refill())
+        return link
+
+    async def fill(self) -> None:
+        """Make shims ready until there are as many as wanted."""
+        while self.ready < self._size:
+            self._ready.append(await self._start())
+
+    async def launch(self, link: ShimLink, order: Order) -> Launched:
+        """Start a CLI under this shim, unless a stop forbids it (Conflict).
+
+        NotFound, Denied or Broken when it cannot start; the shim can be asked again then.
+        """
+        self._spawner.check("agent")
+        answer = await link.request("launch", **msgspec.to_builtins(order))
+        # A stop between the check and the launch may not have seen this CLI yet.
+        try:
+            self._spawner.check("agent")
+        except Conflict:
+            await link.kill()
+            raise
+        return msgspec.convert(answer, Launched)
+
+    async def kill_tree(
+        self, tag: str, roots: Iterable[Identity], cgroup: str | None, deadline_s: float
+    ) -> Killed:
+        """Kill what a dead shim left, off the loop."""
+        return await asyncio.to_thread(kill_tree, tuple(roots), tag, cgroup, deadline_s)
+
+    async def close(self) -> None:
+        """End those that wait."""
+        if self._filling is not None:
+            self._filling.cancel()
+            await asyncio.wait([self._filling])
+        ready, self._ready = self._ready, []
+        for link in ready:
+            link.close()
+
+    async def _start(self) -> ShimLink:
+        return await start_shim(self._spawner, self._run_folder, self._token)
+
+    async def _refill(self) -> None:
+        try:
+            await self.fill()
+        except AmiralError:
+            # Whoever takes the next one is told why none can be started.
+            return

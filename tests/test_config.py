@@ -190,6 +190,7 @@ def test_a_value_that_may_be_a_secret_is_never_repeated_r50(text):
     [
         ("AMIRAL_HUB_PORT", "9000", "hub.port", 9000),
         ("AMIRAL_UI_LANGUAGE", "fr", "ui.language", "fr"),
+        ("AMIRAL_UI_ZONE", "local", "ui.zone", "local"),
         ("AMIRAL_LIMITS_AUTO_RESUME", "false", "limits.auto_resume", False),
         ("AMIRAL_LIMITS_STAGGER_S", "0.5", "limits.stagger_s", 0.5),
         ("AMIRAL_TELEGRAM_OWNERS", "[1, 2]", "telegram.owners", (1, 2)),

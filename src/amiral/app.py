@@ -28,6 +28,7 @@ from amiral.base.ids import digest
 from amiral.base.settings import Settings
 from amiral.commands.admin import AdminCommands
 from amiral.commands.chat import Chat
+from amiral.commands.help import Help
 from amiral.commands.limits import LimitCommands
 from amiral.commands.looking import Looking
 from amiral.commands.registry import Caller, Commands, Parsed, Reply, Role
@@ -80,7 +81,10 @@ def socket_path(home: Path, project: Project) -> Path:
 class App:
     """One project's process; everything is wired in `start`."""
 
-    def __init__(self, home: Path, project: Project, settings: Settings) -> None:
+    def __init__(
+        self, home: Path, project: Project, settings: Settings, warnings: tuple[str, ...] = ()
+    ) -> None:
+        """`warnings` were met on the way here and are told with the first notices."""
         self.home, self.project, self.settings = home, project, settings
         self.clock = SystemClock()
         self.over = asyncio.Event()
@@ -89,6 +93,7 @@ class App:
         self._clis = installed_clis(settings, os.environ)
         self._closing = contextlib.AsyncExitStack()
         self._ends_agents = False
+        self._warnings = warnings
 
     async def start(self) -> None:
         """Take the project over from whoever served it last, and listen."""
@@ -150,6 +155,7 @@ class App:
         scripted_only = self.default_driver() == "scripted"
         return (
             *(("no agent CLI found: the scripted worker answers",) if scripted_only else ()),
+            *self._warnings,
             *self.roster.notices(),
         )
 
@@ -201,6 +207,7 @@ class App:
             TABLE,
             Chat(self.inbox, self.roster, Answers(journal), journal, dispatch),
             Looking(self.project, journal, self.brake, self.roster),
+            Help(TABLE),
             LimitCommands(Limits(self.inbox, journal, clock)),
             SafetyCommands(place),
             AdminCommands(self.project, trust, journal, clock, self._go_down),

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Iterator
     from types import ModuleType
-    from typing import TextIO
 
 LOCAL = {
     "help": "answers",
@@ -148,8 +147,7 @@ def _ask(path: str, argv: list[str]) -> int:
     """Send one request and print the frames of the answer as they come (docs: commands)."""
     import json
 
-    as_json = "--json" in argv[: argv.index("--") if "--" in argv else None]
-    has_colour = not as_json and _has_colour()
+    has_colour = _has_colour()
     request = {
         "argv": [_utf8(word) for word in argv],
         "cwd": _utf8(os.getcwd()),
@@ -157,17 +155,16 @@ def _ask(path: str, argv: list[str]) -> int:
         "colour": has_colour,
         "language": _language(),
     }
-    with _connect(path) as link, link.makefile("rb") as stream:
+    with _connect(path) as link, link.makefile("rb") as frames:
         _send(link, request)
-        for line in stream:
+        for line in frames:
             frame = json.loads(line)
             if "exit" in frame:
                 return int(frame["exit"])
-            if "out" in frame:
-                text = frame["out"]
-                _write(sys.stdout, _escaped(text) if as_json else _painted(text, has_colour))
-            if "err" in frame:
-                _write(sys.stderr, _painted(frame["err"], has_colour))
+            for name, stream in (("out", sys.stdout), ("err", sys.stderr)):
+                if name in frame:
+                    stream.write(_painted(frame[name]) if has_colour else frame[name])
+                    stream.flush()
             if "ask" in frame:
                 _send(link, {"stdin": _utf8(sys.stdin.read())})
     raise Unreachable("amiral went away before it had answered")
@@ -179,33 +176,8 @@ def _send(link: "socket.socket", message: dict[str, object]) -> None:
     link.sendall(json.dumps(message).encode() + b"\n")
 
 
-def _write(stream: "TextIO", text: str) -> None:
-    stream.write(text)
-    stream.flush()
-
-
-def _painted(text: str, has_colour: bool) -> str:  # noqa: FBT001 a plain choice
-    """Make text safe for a terminal (R54); the only escapes left are ours."""
-    if not text.replace("\n", "").replace("\t", "").isprintable():
-        from amiral.base.plain import plain
-
-        text = plain(text)
-    if has_colour:
-        text = text.replace("✗", f"{_RED}✗{_PLAIN}").replace("✓", f"{_GREEN}✓{_PLAIN}")
-    return text
-
-
-def _escaped(text: str) -> str:
-    """Escape in JSON what could move a terminal or turn its text; the values stay the same."""
-    if text.replace("\n", "").isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in "\n\t" else _escape(c) for c in text)
-
-
-def _escape(character: str) -> str:
-    import json
-
-    return json.dumps(character)[1:-1]
+def _painted(text: str) -> str:
+    return text.replace("✗", f"{_RED}✗{_PLAIN}").replace("✓", f"{_GREEN}✓{_PLAIN}")
 
 
 def _utf8(text: str) -> str:

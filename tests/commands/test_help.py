@@ -66,6 +66,22 @@ def test_a_reply_is_printed_as_text_or_as_one_json_document():
     assert json.loads(print_reply(Reply("x"), as_json=True).out) == {"text": "x"}
 
 
+def test_text_of_others_cannot_move_the_terminal_r54():
+    text = "a\x1b[2J\x1b]52;c;ZXZpbA==\x07b\u202ec\x9b1m\x00d"
+    assert print_reply(Reply(text), as_json=False).out == "ab<U+202E>cd\n"
+    assert print_error(Conflict(text, text), as_json=False).err == (
+        "✗ ab<U+202E>cd\n  ab<U+202E>cd\n"
+    )
+
+
+def test_json_is_escaped_and_keeps_its_values_r54():
+    value = {"text": "a\u202eb\x9bc\x7fd é\n\x1b"}
+    document = print_reply(Reply(data=value), as_json=True).out
+    assert json.loads(document) == value
+    assert not {"\u202e", "\x9b", "\x7f", "\x1b"} & set(document)
+    assert "é" in document
+
+
 def test_an_error_goes_to_stderr_and_as_json_to_stdout():
     error = Conflict("stop 7f is on", "amiral release 7f")
     printed = print_error(error, as_json=False)

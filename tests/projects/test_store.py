@@ -133,8 +133,10 @@ def test_two_writers_lose_no_project_r37(place, projects):
         '{"version": 2, "children": []}',
         '{"version": 1, "children": [{"name": "x", "path": "/x", "id": "../x"}]}',
         '{"version": 1, "children": [{"name": "x", "path": "/x"}]}',
-        ('{"version": 1, "children": [{"name": "x", "path": "/x", "id": "x"},'
-        ' {"name": "y", "path": "/y", "id": "x"}]}'),
+        (
+            '{"version": 1, "children": [{"name": "x", "path": "/x", "id": "x"},'
+            ' {"name": "y", "path": "/y", "id": "x"}]}'
+        ),
     ],
 )
 def test_a_broken_file_gives_the_last_good_one_and_says_so_r37(place, projects, broken):

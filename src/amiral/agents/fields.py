@@ -21,25 +21,22 @@ _TELLING = (
 _BAD_TEXT = re.compile("[\ud800-\udfff]")
 
 
-class Fields:
+class Fields(msgspec.Struct, frozen=True):
     """A JSON object from outside. A field that is missing or of another type is empty."""
 
-    __slots__ = ("_values",)
-
-    def __init__(self, values: Mapping[str, object]) -> None:
-        self._values = values
+    values: Mapping[str, object]
 
     def __bool__(self) -> bool:
-        return bool(self._values)
+        return bool(self.values)
 
     def text(self, name: str) -> str:
         """Give a text, "" when it is none."""
-        value = self._values.get(name)
+        value = self.values.get(name)
         return value if isinstance(value, str) else ""
 
     def number(self, name: str) -> float:
         """Give a number, 0 when it is none."""
-        value = self._values.get(name)
+        value = self.values.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
             return 0
         return value if abs(value) < float("inf") else 0
@@ -50,32 +47,32 @@ class Fields:
 
     def value(self, name: str) -> object:
         """Give whatever stands there, None when nothing does."""
-        return self._values.get(name)
+        return self.values.get(name)
 
     def inner(self, name: str) -> "Fields":
         """Give the object in a field, an empty one when there is none."""
-        value = self._values.get(name)
+        value = self.values.get(name)
         return Fields(value if isinstance(value, dict) else {})
 
     def inners(self) -> list["Fields"]:
         """Give every field that is an object."""
-        return [Fields(value) for value in self._values.values() if isinstance(value, dict)]
+        return [Fields(value) for value in self.values.values() if isinstance(value, dict)]
 
     def items(self, name: str) -> list["Fields"]:
         """Give the objects of a list."""
-        value = self._values.get(name)
+        value = self.values.get(name)
         items = value if isinstance(value, list) else []
         return [Fields(item) for item in items if isinstance(item, dict)]
 
     def texts(self, name: str) -> tuple[str, ...]:
         """Give the texts of a list."""
-        value = self._values.get(name)
+        value = self.values.get(name)
         items = value if isinstance(value, list) else []
         return tuple(item for item in items if isinstance(item, str))
 
     def as_json(self) -> str:
         """Write the object as JSON text on one line."""
-        return msgspec.json.encode(self._values).decode()
+        return msgspec.json.encode(self.values).decode()
 
 
 def read_fields(line: bytes) -> Fields | None:

@@ -1,21 +1,20 @@
 """Pure: cut a stream of bytes into lines, whatever its chunks (R01, R02, R03, P12)."""
 
 import hashlib
-from dataclasses import dataclass
+
+import msgspec
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """One line that is not empty, without its end; `end` counts the bytes up to just after it."""
 
     data: bytes
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Oversized:
+class Oversized(msgspec.Struct, frozen=True):
     """A line over the cap: its size and hash are kept, its bytes are not (R01)."""
 
     size: int

@@ -67,7 +67,12 @@ class Roster:
 
     def notices(self) -> tuple[str, ...]:
         """Tell what a person should know: files without effect, mistakes in trusted ones."""
-        return (*self._declared.notices, *self._mistakes)
+        unheld = (
+            f"worker {worker.id!r}: its permissions are not enforced in this version"
+            for worker in self._declared.workers
+            if worker.permissions
+        )
+        return (*self._declared.notices, *self._mistakes, *unheld)
 
     def _seated(self, worker: Worker) -> Worker:
         return worker if worker.driver else replace(worker, driver=self._driver)

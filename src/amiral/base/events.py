@@ -28,6 +28,20 @@ from amiral.base.session_events import (
     SessionLaunched,
     SessionOpened,
 )
+from amiral.base.spec_events import (
+    AnswerRead,
+    SpecApproved,
+    SpecBlocksRefused,
+    SpecCreated,
+    SpecDiscarded,
+    SpecDone,
+    SpecExecuting,
+    SpecFailed,
+    SpecMerged,
+    SpecRejected,
+    SpecRevised,
+    SpecTested,
+)
 from amiral.base.turn_events import (
     MessageCancelled,
     MessageQueued,
@@ -46,6 +60,7 @@ from amiral.base.turn_events import (
 )
 
 ALL: Final[tuple[type[Event], ...]] = (
+    AnswerRead,
     BrakeSeen,
     ContextLost,
     FileTrusted,
@@ -68,6 +83,17 @@ ALL: Final[tuple[type[Event], ...]] = (
     SessionIdObserved,
     SessionLaunched,
     SessionOpened,
+    SpecApproved,
+    SpecBlocksRefused,
+    SpecCreated,
+    SpecDiscarded,
+    SpecDone,
+    SpecExecuting,
+    SpecFailed,
+    SpecMerged,
+    SpecRejected,
+    SpecRevised,
+    SpecTested,
     ToolRefused,
     ToolUsed,
     TurnEnded,
@@ -82,6 +108,7 @@ ALL: Final[tuple[type[Event], ...]] = (
 
 __all__ = [
     "ALL",
+    "AnswerRead",
     "BrakeSeen",
     "ContextLost",
     "Event",
@@ -106,6 +133,17 @@ __all__ = [
     "SessionIdObserved",
     "SessionLaunched",
     "SessionOpened",
+    "SpecApproved",
+    "SpecBlocksRefused",
+    "SpecCreated",
+    "SpecDiscarded",
+    "SpecDone",
+    "SpecExecuting",
+    "SpecFailed",
+    "SpecMerged",
+    "SpecRejected",
+    "SpecRevised",
+    "SpecTested",
     "ToolRefused",
     "ToolUsed",
     "TurnEnded",

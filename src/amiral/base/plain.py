@@ -8,6 +8,7 @@ _SEQUENCE = re.compile(
     r"|\x1b[ -/]*[0-~]?"  # any other escape
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_UNPRINTED = re.compile(r"[\x7f-\x9f]")
 _INVISIBLE = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -20,6 +21,14 @@ def plain(text: str) -> str:
         return text
     bare = _CONTROL.sub("", _SEQUENCE.sub("", text.replace("\r\n", "\n")))
     return _INVISIBLE.sub(lambda found: f"<U+{ord(found[0]):04X}>", bare)
+
+
+def plain_json(document: str) -> str:
+    """Escape in JSON what could move a terminal or turn its text; the values stay the same."""
+    if document.isprintable():
+        return document
+    escaped = re.compile(f"{_UNPRINTED.pattern}|{_INVISIBLE.pattern}")
+    return escaped.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
 
 
 def one_line(text: str, longest: int = 60) -> str:

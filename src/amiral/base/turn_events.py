@@ -7,7 +7,10 @@ from amiral.base.event import Event, Position
 
 @dataclass(frozen=True)
 class MessageQueued(Event):
-    """A message was accepted: from here on it is never lost (P01)."""
+    """A message was accepted: from here on it is never lost (P01).
+
+    `place` names the worktree its turn works in, "" the worker's own place.
+    """
 
     message: str
     worker: str
@@ -16,6 +19,7 @@ class MessageQueued(Event):
     sender: str
     surface: str = "console"
     reply_to: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True)

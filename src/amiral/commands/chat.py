@@ -11,7 +11,7 @@ from amiral.agents.wish import Wish
 from amiral.base import events as ev
 from amiral.base.errors import Denied, Invalid
 from amiral.base.ids import new_id
-from amiral.commands.grammar import Route, Routed, parse_chat, route
+from amiral.commands.grammar import Route, Routed, as_data, describe, parse_chat, route
 from amiral.commands.registry import Caller, Parsed, Reply, Role, command
 from amiral.commands.table import TABLE
 from amiral.conversations.thread import OWNER, pair
@@ -153,26 +153,3 @@ def _shown(said: Said, text: str) -> str:
     reason = f": {said.reason}" if said.reason else ""
     hint = f"\n  amiral events --since 0   message {said.message_id}" if mark == "⏳" else ""
     return f"{text}\n{head}{reason}".lstrip("\n") + hint
-
-
-def as_data(routed: Routed) -> dict[str, str]:
-    """Give the JSON of a route: `kind` and what is not empty."""
-    fields = {
-        "command": routed.command,
-        "worker": routed.worker,
-        "args": routed.args,
-        "error": routed.error,
-        "suggestion": routed.suggestion,
-    }
-    return {"kind": str(routed.kind)} | {name: value for name, value in fields.items() if value}
-
-
-def describe(routed: Routed) -> str:
-    """Write a route for people."""
-    match routed.kind:
-        case Route.MESSAGE:
-            return f"message to {routed.worker}: {routed.args}"
-        case Route.COMMAND | Route.STOP:
-            return f"{routed.kind} {routed.command} {routed.args}".rstrip()
-        case _:
-            return f"{routed.kind}: {routed.error}"

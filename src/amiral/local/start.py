@@ -11,14 +11,15 @@ from amiral.agents.clis import CliState
 from amiral.app import App, socket_path
 from amiral.base.clock import SystemClock
 from amiral.base.errors import Broken, Invalid
+from amiral.base.settings import Settings
 from amiral.commands.output import print_reply
 from amiral.commands.registry import Parsed, Reply
-from amiral.config import find_home, load_settings
+from amiral.config import FILE, find_home, load_settings, narrow
 from amiral.local.sample import sample_project
 from amiral.local.terminal import answer, show
 from amiral.processes.spawn import Spawner, Stdio
 from amiral.projects.project import Project
-from amiral.projects.project_files import FOLDER
+from amiral.projects.project_files import FOLDER, Found, Unusable, read_file
 from amiral.projects.store import Projects
 from amiral.store.brake import Brake
 from amiral.store.files import ensure_private_folder
@@ -44,8 +45,26 @@ def _up(parsed: Parsed, *, as_json: bool) -> Reply:
     project = _project(home, path, is_sample=bool(parsed.arguments.get("sample")))
     if parsed.arguments.get("detach"):
         return asyncio.run(_detach(home, project))
-    asyncio.run(_serve(App(home, project, settings), as_json=as_json))
+    narrowed, warnings = _narrowed(settings, project)
+    registry = Projects(home, Path.home()).warning()
+    app = App(home, project, narrowed, (*warnings, *([registry] if registry else [])))
+    asyncio.run(_serve(app, as_json=as_json))
     return Reply()
+
+
+def _narrowed(settings: Settings, project: Project) -> tuple[Settings, tuple[str, ...]]:
+    """Apply the project's own amiral.toml, which may only take power away."""
+    found = read_file(Path(project.path), f"config/{FILE}")
+    match found:
+        case Found():
+            narrowed = narrow(settings, project.name, found.text, FILE)
+            return narrowed.settings, narrowed.notices
+        case Unusable(file, reason):
+            raise Invalid(
+                f"{file} cannot be used: {reason}", "put a plain file there"
+            )
+        case None:
+            return settings, ()
 
 
 def _project(home: Path, path: str, *, is_sample: bool) -> Project:

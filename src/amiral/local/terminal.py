@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable, Sequence
 
 from amiral.base.errors import AmiralError
-from amiral.base.plain import plain
 from amiral.commands.arguments import parse_argv, wants_json
 from amiral.commands.help import explain_row
 from amiral.commands.output import Printed, print_error, print_reply
@@ -28,5 +27,5 @@ def answer(argv: Sequence[str], carry_out: Callable[[Parsed], Reply]) -> int:
 def show(printed: Printed) -> int:
     """Write to stdout and stderr; gives the exit code."""
     sys.stdout.write(printed.out)
-    sys.stderr.write(plain(printed.err))
+    sys.stderr.write(printed.err)
     return printed.exit_code

@@ -13,7 +13,6 @@ from amiral.base.errors import AmiralError, Broken, Conflict, Denied, Invalid, N
 from amiral.processes.answers import Delivery, Hello, InputState, Lost, Notice, notice_of
 
 PROTOCOL = 1
-_LINE_LIMIT = 1 << 20
 
 
 class ShimGone(Broken):
@@ -30,32 +29,29 @@ _ERRORS: dict[str, type[AmiralError]] = {
 }
 
 
-class ShimLink:
+class ShimLink(asyncio.Protocol):
     """One connection to one shim. Requests may overlap; losing it never ends a launched CLI."""
 
     hello: Hello
+    _transport: asyncio.Transport
 
-    def __init__(
-        self, path: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
         self.is_lost = False
-        self._writer = writer
+        self._arrived = bytearray()
         self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._number = 0
         self._early: list[Notice] = []
         self._take = self._early.append
-        self._listening = asyncio.create_task(self._listen(reader))
 
     @classmethod
     async def connect(cls, socket_path: str | Path, token: int) -> Self:
         """Connect and say hello with our fencing token; ShimGone when nobody listens there."""
-        path = str(socket_path)
+        link = cls(str(socket_path))
         try:
-            reader, writer = await asyncio.open_unix_connection(path, limit=_LINE_LIMIT)
+            await asyncio.get_running_loop().create_unix_connection(lambda: link, link.path)
         except OSError as error:
-            raise ShimGone(f"no shim listens at {path}: {error.strerror}") from error
-        link = cls(path, reader, writer)
+            raise ShimGone(f"no shim listens at {link.path}: {error.strerror}") from error
         try:
             answer = await link.request("hello", protocol=PROTOCOL, token=token)
         except BaseException:
@@ -125,8 +121,20 @@ class ShimLink:
 
     def close(self) -> None:
         """Hang up. A launched CLI goes on; an idle shim ends with its last connection."""
-        self._listening.cancel()
-        self._writer.close()
+        self._transport.close()
+        self._lose()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if isinstance(transport, asyncio.Transport):
+            self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._arrived += data
+        *lines, self._arrived = self._arrived.split(b"\n")
+        for line in lines:
+            self._hear(line)
+
+    def connection_lost(self, _error: Exception | None) -> None:
         self._lose()
 
     async def _ask(self, op: str, fields: Mapping[str, object]) -> dict[str, Any]:
@@ -137,30 +145,25 @@ class ShimLink:
         line = _encode({"op": op, "n": number, **fields})
         self._asked[number] = asyncio.get_running_loop().create_future()
         try:
-            self._writer.write(line + b"\n")
+            self._transport.write(line + b"\n")
             return await self._asked[number]
         finally:
             del self._asked[number]
 
-    async def _listen(self, reader: asyncio.StreamReader) -> None:
+    def _hear(self, line: bytearray) -> None:
         try:
-            while line := await reader.readline():
-                self._hear(msgspec.json.decode(line, type=dict[str, Any]))
-        except (OSError, ValueError, KeyError):
-            return
-        finally:
-            self._writer.close()
-            self._lose()
-
-    def _hear(self, heard: dict[str, Any]) -> None:
-        if "notice" in heard:
-            notice = notice_of(heard)
-            if notice is not None:
+            heard = msgspec.json.decode(line, type=dict[str, Any])
+            if "notice" not in heard:
+                self._answer(heard["n"], heard)
+            elif (notice := notice_of(heard)) is not None:
                 self._take(notice)
-            return
-        waiting = self._asked.get(heard["n"])
+        except (ValueError, KeyError):
+            self.close()
+
+    def _answer(self, number: object, answer: dict[str, Any]) -> None:
+        waiting = self._asked.get(number) if isinstance(number, int) else None
         if waiting is not None and not waiting.done():
-            waiting.set_result(heard)
+            waiting.set_result(answer)
 
     def _lose(self) -> None:
         if self.is_lost:

@@ -81,13 +81,10 @@ class ShimPool:
         return sum(not link.is_lost for link in self._ready)
 
     async def take(self) -> ShimLink:
-        """Take a ready shim, else start one; another is made ready meanwhile."""
+        """Take a ready shim, else start one; another is made ready once it has launched."""
         self._spawner.check("shim")
         self._ready = [link for link in self._ready if not link.is_lost]
-        link = self._ready.pop() if self._ready else await self._start()
-        if self._filling is None or self._filling.done():
-            self._filling = asyncio.create_task(self._refill())
-        return link
+        return self._ready.pop() if self._ready else await self._start()
 
     async def fill(self) -> None:
         """Make shims ready until there are as many as wanted."""
@@ -107,6 +104,8 @@ class ShimPool:
         except Conflict:
             await link.kill()
             raise
+        if self._filling is None or self._filling.done():
+            self._filling = asyncio.create_task(self._refill())
         return msgspec.convert(answer, Launched)
 
     async def kill_tree(

@@ -13,7 +13,7 @@ from amiral.processes.shim.loop import SHIM_CODE
 from amiral.processes.shim.wire import MAX_LINE_BYTES
 
 HELLO = b'{"op":"hello","n":1,"protocol":1,"token":1}'
-MAX_RSS_KB = 14 * 1024
+MAX_OVER_BARE_KB = 5500
 WAITS = "import sys; sys.stdin.read()"
 
 
@@ -28,6 +28,13 @@ def rss_kb(pid: int) -> int:
     return int(line.split()[1])
 
 
+async def bare_kb(yard) -> int:
+    """Measure an interpreter that does nothing."""
+    code = "print([line for line in open('/proc/self/status') if line.startswith('VmRSS')])"
+    ran = await yard.spawner.run([*yard.PYTHON, code], kind="own", env={}, cwd="/", timeout_s=20.0)
+    return int(ran.out.split()[1])
+
+
 def open_text(path):
     with open(path) as file:
         return list(file)
@@ -38,7 +45,7 @@ async def test_it_is_small_and_a_session_of_its_own(yard):
     seen = proc.look(link.hello.pid)
     assert seen is not None
     assert seen.session == link.hello.pid
-    assert rss_kb(link.hello.pid) <= MAX_RSS_KB
+    assert rss_kb(link.hello.pid) <= await bare_kb(yard) + MAX_OVER_BARE_KB
     held = {os.readlink(f"/proc/{link.hello.pid}/fd/{end}") for end in (0, 1, 2)}
     assert held == {"/dev/null"}
 
@@ -171,7 +178,7 @@ async def test_an_owner_that_does_not_read_holds_up_nobody(yard):
         await yard.until(
             lambda: sum(p.stat().st_size for p in run.folder.glob("out.*")) == 50_000_000
         )
-        assert rss_kb(link.hello.pid) <= MAX_RSS_KB + 2048
+        assert rss_kb(link.hello.pid) <= await bare_kb(yard) + MAX_OVER_BARE_KB + 2048
         await run.link.close_input()
         assert await run.exited() == Exited(0, None)
         await run.shim_gone()

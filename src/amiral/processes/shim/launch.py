@@ -5,6 +5,7 @@ Standard library only. The child waits for `release`: in between the shim writes
 CLI ever ran that a later owner could not find. What fails up to exec comes back through a pipe.
 """
 
+import contextlib
 import errno
 import os
 import select
@@ -69,7 +70,8 @@ def hold(plan: Plan) -> Held:
 
 def release(held: Held, plan: Plan) -> None:
     """Let it run; a Refusal when exec failed, everything cleaned up then."""
-    os.write(held.release, b"!")
+    with contextlib.suppress(BrokenPipeError):
+        os.write(held.release, b"!")
     verdict = _hear(held.verdict)
     if verdict:
         abandon(held)

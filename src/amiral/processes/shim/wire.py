@@ -87,7 +87,8 @@ class Connection:
     def _lines(self) -> list[bytes | None]:
         lines: list[bytes | None] = []
         while (end := self._arrived.find(b"\n", self._searched)) >= 0:
-            lines.append(None if self._is_skipping else bytes(self._arrived[:end]))
+            with memoryview(self._arrived) as view:
+                lines.append(None if self._is_skipping else bytes(view[:end]))
             self._is_skipping = False
             del self._arrived[: end + 1]
             self._searched = 0

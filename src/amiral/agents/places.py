@@ -1,0 +1,34 @@
+"""In which folder a worker works: who writes has a worktree of its own, who reads has the checkout."""
+
+from pathlib import Path
+
+from amiral.agents.worker import ALL_TOOLS, Worker
+from amiral.projects.worktrees import Worktrees
+
+_READING = frozenset({"Read", "Glob", "Grep", "LS", "WebSearch", "WebFetch", "TodoWrite"})
+
+
+def may_write(worker: Worker) -> bool:
+    """Tell whether a worker has any tool that is not known to be harmless."""
+    return worker.tools == ALL_TOOLS or not _READING.issuperset(worker.tools)
+
+
+class Places:
+    """`root` is the project's checkout."""
+
+    def __init__(self, worktrees: Worktrees, root: Path) -> None:
+        self._worktrees, self._root = worktrees, root
+
+    async def prepare(self, worker: Worker, place: str) -> Path:
+        """Give the folder for a turn, made when missing: worktree `place`, else the worker's own.
+
+        A reading worker without a `place` gets the checkout; so does a writing one where there is
+        no git. Conflict when the repository has no commit to branch from.
+        """
+        if not place and not may_write(worker):
+            return self._root
+        if not await self._worktrees.is_git():
+            return self._root
+        worktree = await self._worktrees.ensure(place or worker.id)
+        await self._worktrees.freshen(worktree)
+        return worktree.folder

@@ -5,16 +5,19 @@ Rates are messages a second of CPU time of the reading process; all read the sam
 """
 
 import argparse
-import asyncio
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from amiral.agents.drivers.claude import DRIVER, ClaudeState
+from amiral.agents.fields import read_fields
+from amiral.agents.framing import Framer, Line
+
+ROOT = Path(__file__).resolve().parent.parent
 MESSAGES = 60_000
 ROUNDS = 5
 CHUNK = 256 * 1024
@@ -39,8 +42,8 @@ def message(size: int) -> bytes:
     inner = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "usage": usage}
     event = {"type": "assistant", "message": inner, "parent_tool_use_id": None, "session_id": "s"}
     empty = len(json.dumps({**event, "message": {**inner, "content": [text("")]}})) + 1
-    inner["content"] = [text("x" * (size - empty))]
-    return json.dumps(event).encode() + b"\n"
+    words = "x" * (size - empty)
+    return json.dumps({**event, "message": {**inner, "content": [text(words)]}}).encode() + b"\n"
 
 
 def text(words: str) -> dict[str, str]:
@@ -62,9 +65,6 @@ def chunks_of(cli: Path):
 
 def read_with_driver(cli: Path) -> int:
     """Framer and driver: every signal the product gets."""
-    from amiral.agents.drivers.claude import DRIVER, ClaudeState
-    from amiral.agents.framing import Framer, Line
-
     framer, state, count = Framer(), ClaudeState(running="m"), 0
     for chunk in chunks_of(cli):
         for line in framer.feed(chunk):
@@ -77,9 +77,6 @@ def read_with_driver(cli: Path) -> int:
 
 def read_envelopes(cli: Path) -> int:
     """Framer and the decoding of each line alone."""
-    from amiral.agents.fields import read_fields
-    from amiral.agents.framing import Framer, Line
-
     framer, count = Framer(), 0
     for chunk in chunks_of(cli):
         for line in framer.feed(chunk):
@@ -90,7 +87,7 @@ def read_envelopes(cli: Path) -> int:
 
 
 def read_plainly(cli: Path) -> int:
-    """split and json.loads: what one would write first."""
+    """What one would write first."""
     rest, count = b"", 0
     for chunk in chunks_of(cli):
         *lines, rest = (rest + chunk).split(b"\n")
@@ -98,24 +95,7 @@ def read_plainly(cli: Path) -> int:
     return count
 
 
-def read_with_sdk(cli: Path) -> int:
-    from claude_agent_sdk import (  # type: ignore[import-not-found]
-        AssistantMessage,
-        ClaudeAgentOptions,
-        ResultMessage,
-        query,
-    )
-
-    async def count() -> int:
-        options = ClaudeAgentOptions(cli_path=str(cli))
-        kinds = (AssistantMessage, ResultMessage)
-        return sum([isinstance(one, kinds) async for one in query(prompt="x", options=options)])
-
-    return asyncio.run(count())
-
-
-READERS = {"driver": read_with_driver, "envelope": read_envelopes, "json": read_plainly}
-READERS["sdk"] = read_with_sdk
+READERS = {"json": read_plainly, "envelope": read_envelopes, "driver": read_with_driver}
 
 
 def rate(name: str, cli: Path) -> float:
@@ -131,29 +111,30 @@ def rate(name: str, cli: Path) -> float:
 
 def long_line(mebibytes: int) -> dict[str, float]:
     """One line of that size in 64 KiB chunks: CPU seconds, and growth of this process."""
-    from amiral.agents.framing import Framer
-
     framer = Framer()
-    chunk = b"x" * 65536
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    size = 65536
+    before = peak_kib()
     began = time.process_time()
-    for _ in range(mebibytes * 16):
-        assert framer.feed(chunk) == []
+    for _ in range(mebibytes * MIB // size):
+        assert framer.feed(b"x" * size) == []
     (line,) = framer.feed(b"\n")
     cpu_s = time.process_time() - began
-    growth = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    kept = len(getattr(line, "data", b"")) / MIB
+    growth = (peak_kib() - before) / 1024
+    kept = len(line.data) / MIB if isinstance(line, Line) else 0
     return {"cpu_ms": round(cpu_s * 1000, 1), "growth_mib": round(growth), "kept_mib": kept}
 
 
-def in_child(python: str, *arguments: str) -> str:
-    """Run a part of this file alone, so that peaks are its own."""
-    root = Path(__file__).resolve().parent.parent
-    environment = {**os.environ, "PYTHONPATH": str(root / "src")}
-    command = [python, str(Path(__file__).resolve()), *arguments]
-    return subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, text=True, env=environment
-    ).stdout
+def peak_kib() -> int:
+    """The most memory this process has had; unlike ru_maxrss nothing is inherited."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition("VmHWM:")[2].split()[0])
+
+
+def in_child(*command: str) -> str:
+    """Run one measurement alone, so that peaks are its own."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    child = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    return child.stdout
 
 
 def compare(sdk: str) -> None:
@@ -162,13 +143,11 @@ def compare(sdk: str) -> None:
         cli.write_text(FAKE_CLI.format(python=sys.executable))
         cli.chmod(0o755)
         Path(folder, "lines").write_bytes(message(1024) * MESSAGES + final())
-        pythons = dict.fromkeys(("json", "envelope", "driver"), sys.executable)
+        ours = (sys.executable, __file__, "--cli", str(cli), "--rate")
+        rates = {name: float(in_child(*ours, name)) for name in READERS}
         if sdk:
-            pythons["sdk"] = sdk
-        rates = {
-            name: float(in_child(python, "--rate", name, "--cli", str(cli)))
-            for name, python in pythons.items()
-        }
+            beside = str(ROOT / "benchmarks" / "framing_sdk.py")
+            rates["sdk"] = float(in_child(sdk, beside, str(cli), str(ROUNDS)))
     for name, found in rates.items():
         print(f"{name:10} {found:10,.0f} messages of 1 KiB a second")
     beside = "sdk" if sdk else "json"
@@ -192,11 +171,8 @@ def main() -> None:
     else:
         compare(options.sdk)
         for mebibytes in (1, 16, 64, 256):
-            print(
-                f"line of {mebibytes:3} MiB",
-                in_child(sys.executable, "--long", str(mebibytes)),
-                end="",
-            )
+            measured = in_child(sys.executable, __file__, "--long", str(mebibytes))
+            print(f"line of {mebibytes:3} MiB", measured, end="")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from amiral.agents.framing import Framer, Line
 from amiral.testbench.netns import is_isolated, isolating
 
 ROOT = Path(__file__).resolve().parents[3]
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 def pytest_configure(config):
@@ -31,7 +31,8 @@ def pytest_pyfunc_call(pyfuncitem):
     """
     if pyfuncitem.get_closest_marker("real_cli") is None or is_isolated():
         return None
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", pyfuncitem.nodeid]
+    plain = ["-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", *plain, pyfuncitem.nodeid]
     inner = subprocess.run(
         isolating(command), cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -29,6 +29,8 @@ from amiral.testbench.model_server import ModelServer
 from amiral.testbench.scenario_yaml import parse_scenario
 
 pytestmark = pytest.mark.real_cli
+# Ends by itself: a SIGKILL of the CLI alone leaves the shell of a running tool alive.
+SLOW = "touch started; for n in $(seq 600); do test -e ended && exit; sleep 0.1; done"
 CONSULTANT = ("Read", "Glob", "Grep", "WebSearch", "WebFetch")
 
 
@@ -66,7 +68,7 @@ def settled(seat: Seat, message: str) -> Settlement:
     return DRIVER.settle(lines, message, "")
 
 
-async def wait_for(condition, patience_s=20.0):
+async def wait_for(condition, patience_s=60.0):
     deadline = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
@@ -207,7 +209,7 @@ async def test_git_works_and_knows_the_worker(seat, talk):
 async def test_an_interrupt_ends_the_turn_and_the_session_goes_on(seat, talk, place):
     turns = {
         "model": "{hang: 60, say: late}",
-        "tool": "{use: {tool: bash, args: {command: touch started; sleep 60}}}",
+        "tool": f"{{use: {{tool: bash, args: {{command: '{SLOW}'}}}}}}",
         "question": "{use: {tool: write, args: {path: w.txt, text: x}}}",
     }
     async with model(f"turns: [{turns[place]}, {{say: back again}}]") as server:
@@ -246,7 +248,7 @@ async def test_a_kill_is_settled_from_the_transcript_and_the_conversation_resume
 ):
     turns = {
         "model": "{hang: 60, say: late}",
-        "tool": "{say: I begin., use: {tool: bash, args: {command: touch started; sleep 60}}}",
+        "tool": f"{{say: I begin., use: {{tool: bash, args: {{command: '{SLOW}'}}}}}}",
         "final": "{say: the answer}",
     }
     async with model(f"turns: [{turns[place]}, {{say: resumed}}]") as server:
@@ -263,6 +265,7 @@ async def test_a_kill_is_settled_from_the_transcript_and_the_conversation_resume
                     await cli.until(Finished)
                     await wait_for(lambda: settled(one, "m1").proof == "answered")
             await cli.kill()
+        Path(one.cwd, "ended").touch()
         proof = settled(one, "m1")
         two = seat(server, resume_key=one.fresh_key)
         async with talk(DRIVER, two, allow=True) as cli:

@@ -98,12 +98,12 @@ class Claude:
         return True
 
     def read(self, state: ClaudeState, line: bytes) -> _Read:
-        event = read_fields(line)
-        kind = event.text("type") if event else ""
-        if event and kind == "system":
-            kind = f"system/{event.text('subtype')}"
-        if event and kind in _TAKE:
-            return _TAKE[kind](state, event)
+        event, kind = read_fields(line), ""
+        if event is not None:
+            kind = event.text("type")
+            kind = f"system/{event.text('subtype')}" if kind == "system" else kind
+            if kind in _TAKE:
+                return _TAKE[kind](state, event)
         text = "" if QUIET.fullmatch(kind) else plain_text(line)
         return d.Read(state, (d.Noise(text),) if text else ())
 

@@ -44,20 +44,20 @@ system-packages: ## what the tests need of the system (git, ip, unshare, strace,
 clis: ## the agent CLIs of the end-to-end tests, pinned, into clis/node_modules
 	@scripts/clis.sh
 
-bench: setup ## measure what it costs: starts, turns, memory, disk
-	$(BIN)/python -m benchmarks
+bench: setup ## measure what it costs beside its goals; BENCH="turns journal" for some of it
+	$(BIN)/python -m benchmarks $(BENCH)
 
 fuzz: setup ## the properties of the pure modules with many more examples
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -q -n $(JOBS) --timeout 3600 $$($(BIN)/python scripts/pure_coverage.py --list-tests)
 
-soak: setup ## a long run with kills in between; SOAK_S seconds
+soak: setup ## SOAK_S seconds (120) of messages with kills in between; memory, lost and doubled ones
 	$(BIN)/python -m benchmarks.soak
 
-demo: setup ## the five journeys on a throw-away project, no account, no key
-	$(BIN)/amiral demo
+demo: ## comes with a later release: says so
+	@echo "demo: not in this version; \`make up\` serves a sample project with a scripted worker" >&2; exit 1
 
-up: setup ## start amiral here and print where the dashboard is
-	$(BIN)/amiral up
+up: setup ## serve the project at PROJECT=path, or else a sample, until Ctrl-C
+	$(BIN)/amiral up $(if $(PROJECT),"$(PROJECT)",--sample)
 
 lock: ## pin what pyproject.toml asks for (scripts/lock.sh --upgrade takes the newest)
 	@PYTHON="$(PYTHON)" scripts/lock.sh

@@ -109,7 +109,7 @@ class Bench:
 
     async def reaping(self):
         ours, theirs = [], []
-        command = ["sh", "-c", "yes"]
+        command = ["yes"]
         for _ in range(5):
             reading, writing = os.pipe()
             child = self.spawner.start(

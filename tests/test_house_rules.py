@@ -25,14 +25,34 @@ MAX_COMMENT_SHARE = 0.06
 
 STDLIB_ONLY = (
     "amiral.guard",
+    "amiral.processes.cgroup",
+    "amiral.processes.failpoint",
     "amiral.processes.fence",
-    "amiral.processes.shim",
+    "amiral.processes.lineage",
+    "amiral.processes.peer",
+    "amiral.processes.proc",
+    "amiral.processes.shim.durable",
+    "amiral.processes.shim.feed",
+    "amiral.processes.shim.inputs",
+    "amiral.processes.shim.launch",
+    "amiral.processes.shim.loop",
+    "amiral.processes.shim.output",
+    "amiral.processes.shim.program",
+    "amiral.processes.shim.requests",
+    "amiral.processes.shim.wire",
     "amiral.processes.tree",
     "amiral.store.brake",
 )
-SURFACES = ("amiral.telegram", "amiral.web", "amiral.mcp_server")
+SURFACES = ("amiral.console", "amiral.telegram", "amiral.web", "amiral.mcp_server")
 BELOW_COMMANDS = (
-    *("amiral.pipelines", "amiral.asks", "amiral.limits", "amiral.safety", "amiral.recall"),
+    *(
+        "amiral.execution",
+        "amiral.pipelines",
+        "amiral.asks",
+        "amiral.limits",
+        "amiral.safety",
+        "amiral.recall",
+    ),
     *("amiral.agents", "amiral.conversations", "amiral.specs", "amiral.workspaces"),
     *("amiral.permissions", "amiral.projects", "amiral.processes", "amiral.testbench"),
 )

@@ -20,6 +20,7 @@ LOCAL = {
     "workers check": "answers",
     "config": "settings",
     "up": "start",
+    "doctor": "doctor",
     "emergency-stop": "stop",
     "release": "stop",
 }

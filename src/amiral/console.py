@@ -51,12 +51,13 @@ class Console:
             role = self._role_of(writer.get_extra_info("socket"))
             request = msgspec.json.decode(await reader.readline(), type=_Request)
             await self._carry_out(request, role, writer)
-        except (ValueError, OSError, asyncio.LimitOverrunError):
-            # A client that hung up or speaks another language; there is nobody to tell.
+        except (ValueError, OSError, asyncio.CancelledError):
+            # A client that hung up or speaks another language, or the end of this process: there
+            # is nobody to tell.
             pass
         finally:
             writer.close()
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
 
     async def _carry_out(self, request: _Request, role: Role, writer: asyncio.StreamWriter) -> None:

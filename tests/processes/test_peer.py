@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from amiral.processes import peer
+from amiral.processes import lineage, peer
 
 # Its arguments: the door, then how to get there.
 VISITS = """
@@ -49,7 +49,8 @@ async def test_we_ourselves_are_no_agent(yard, door):
     with socket.socket(socket.AF_UNIX) as visitor:
         visitor.connect(door.getsockname())
         visitor.send(b"x")
-        assert visit(door, yard.home_tag) == peer.Peer(os.getpid(), os.getuid(), below_shim=False)
+        found = visit(door, yard.home_tag)
+    assert (found.pid, found.uid, found.below_shim) == (os.getpid(), os.getuid(), False)
 
 
 @pytest.mark.parametrize("words", [[], ["orphan"], ["bare"], ["orphan", "bare"]])
@@ -57,15 +58,15 @@ async def test_what_runs_below_a_shim_is_an_agent_however_it_left(yard, door, wo
     await yard.session(VISITS, door.getsockname(), *words)
     found = visit(door, yard.home_tag)
     assert found.below_shim
-    assert peer.is_below_shim(found.pid, yard.home_tag)
-    assert not peer.is_below_shim(os.getpid(), yard.home_tag)
+    assert lineage.is_below_shim(found.pid, yard.home_tag)
+    assert not lineage.is_below_shim(os.getpid(), yard.home_tag)
 
 
 async def test_agents_of_another_home_are_none_of_this_one(yard, door):
     await yard.session(VISITS, door.getsockname())
     found = visit(door, "another")
     assert not found.below_shim
-    assert not peer.is_below_shim(found.pid, yard.home_tag[:-1])
+    assert not lineage.is_below_shim(found.pid, yard.home_tag[:-1])
 
 
 async def test_the_tag_alone_makes_an_agent(yard, door):

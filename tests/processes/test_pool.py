@@ -8,6 +8,7 @@ import pytest
 from amiral.base.errors import Conflict, Invalid
 from amiral.processes import tree
 from amiral.processes.answers import Exited
+from amiral.processes.cgroup import cgroups_under
 from amiral.processes.link import ShimGone
 from amiral.processes.pool import ShimPool, start_shim
 from amiral.processes.spawn import Spawner
@@ -120,3 +121,4 @@ async def test_what_a_dead_shim_left_is_killed_off_the_loop(yard):
     await run.shim_gone()
     killed = await yard.pool.kill_tree(run.order.tag, [run.shim, run.cli], run.launched.cgroup, 9.0)
     assert (killed.killed, killed.survivors) == ((run.cli,), ())
+    assert cgroups_under(yard.home_tag) == []

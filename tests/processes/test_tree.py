@@ -12,6 +12,7 @@ import pytest
 import amiral
 from amiral.processes import cgroup, proc, tree
 from amiral.processes.answers import Exited
+from amiral.processes.spawn import Stdio
 
 SLEEPS = "import time; print('up', flush=True); time.sleep(1000)"
 
@@ -46,7 +47,12 @@ def test_an_identity_holds_for_one_process_only(start):
     process = start(SLEEPS)
     mine = identity(process.pid)
     assert tree.is_alive(mine)
-    for other in (mine._replace(start=mine.start - 1), mine._replace(boot_id="another-boot")):
+    others = (
+        tree.Identity(mine.boot_id, mine.pid, mine.start - 1),
+        tree.Identity("another-boot", mine.pid, mine.start),
+    )
+    for other in others:
+        assert other != mine
         assert not tree.is_alive(other)
         assert not tree.send(other, signal.SIGKILL)
     assert process.poll() is None
@@ -106,10 +112,39 @@ def test_tags_are_found_by_whole_parts(yard, start):
 def test_killing_nothing_signals_nobody(start):
     process = start(SLEEPS)
     mine = identity(process.pid)
-    stale = mine._replace(start=mine.start - 1)
+    stale = tree.Identity(mine.boot_id, mine.pid, mine.start - 1)
     killed = tree.kill_tree([stale], "", None, 10.0)
     assert (killed.killed, killed.survivors) == ((), ())
     assert process.poll() is None
+
+
+STAYS_IN_THE_SESSION = """
+import os, sys, time
+if os.fork() == 0:
+    if os.fork() == 0:
+        code = "import os, time; print(os.getpid(), flush=True); time.sleep(1000)"
+        os.execve(sys.executable, [sys.executable, "-I", "-S", "-u", "-c", code], {})
+    os._exit(0)
+os.wait()
+time.sleep(1000)
+"""
+
+
+async def test_an_orphan_without_tag_is_found_by_its_session_while_the_root_lives(yard):
+    reading, writing = os.pipe()
+    root = yard.spawner.start(
+        [*yard.PYTHON, STAYS_IN_THE_SESSION],
+        kind="own",
+        env={},
+        cwd="/",
+        stdio=Stdio(stdout=writing),
+    )
+    os.close(writing)
+    with open(reading) as lines:
+        orphan = int(await asyncio.to_thread(lines.readline))
+    assert tree.parents(orphan)[0] != root.pid
+    assert {one.pid for one in root.kill().killed} == {root.pid, orphan}
+    assert await root.exited() == -signal.SIGKILL
 
 
 # Prints the number of each process it makes; one a line.

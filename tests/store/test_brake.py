@@ -190,14 +190,17 @@ def test_p03_a_stop_killed_at_any_call_is_in_force_or_was_never_acknowledged(
         return (tmp_path / name,)
 
     states = set()
+    killed = []
     for call in ("pwrite64", "ftruncate", "fsync"):
         for done, (folder,) in kill_at_each(call, "engage.py", prepare):
             stop = Brake(folder).state()
             states.add(stop is None)
+            killed += [call] * (done.returncode != 0)
             if done.stdout:
                 assert stop is not None
                 assert stop.stop_id == done.stdout
     assert states == {True, False}
+    assert killed == ["pwrite64", "ftruncate", "fsync"]
 
 
 @pytest.mark.parametrize("call", ["pwrite64", "fsync", "ftruncate"])

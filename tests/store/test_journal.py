@@ -126,6 +126,8 @@ async def test_closing_carries_out_what_was_asked_before(tmp_path, clock, tables
     tasks = [asyncio.create_task(journal.append(RoleChosen("a"))) for _ in range(1_500)]
     await asyncio.sleep(0)
     await journal.close()
+    await asyncio.sleep(0)
+    assert all(task.done() for task in tasks)
     assert [await task for task in tasks] == list(range(1, 1_501))
     again = await Journal.open(path, clock, tables)
     assert again.last_seq == 1_500

@@ -103,6 +103,14 @@ def test_r38_the_cap_is_kept_while_a_day_grows(folder, clock):
     assert names_in(folder) == ["web-2027-01-15.jsonl"]
 
 
+def test_r38_the_current_day_stays_whatever_its_name(folder, clock):
+    folder.mkdir()
+    for name in ("api-2027-01-15", "old-2027-01-14"):
+        (folder / f"{name}.jsonl").write_bytes(b"x" * 1_100_000)
+    open_log(folder, clock, max_mb=1).write({})
+    assert names_in(folder) == ["api-2027-01-15.jsonl", "web-2027-01-15.jsonl"]
+
+
 def test_r38_a_flood_stops_at_the_cap_and_the_next_day_tells_what_was_lost(folder, clock):
     log = open_log(folder, clock, max_mb=1)
     for _ in range(15):

@@ -117,11 +117,28 @@ async def test_events_of_a_newer_amiral_are_kept_skipped_and_handed_on(path, clo
         "insert into event values (2, 5, 'x', 'Undreamt', 1, '{}')",
         "insert into event values (3, 5, 'x', 'RoleChosen', 9, '{}')",
     )
-    journal = await fill(path, clock, tables, "a")
+    seen = Table(
+        "seen",
+        "create table if not exists seen (seq integer);",
+        lambda write, stamped: write("insert into seen values (?)", (stamped.seq,)),
+    )
+    journal = await fill(path, clock, [*tables, seen], "a")
     await journal.rebuild()
     assert journal.rows("select * from seats") == [("a", 2, 4)]
+    assert journal.rows("select * from seen") == [(1,), (4,)]
     assert [one.event for one in journal.read(0)] == [RoleChosen("a"), None, None, RoleChosen("a")]
     assert journal.read(1)[0].name == "Undreamt"
+    await journal.close()
+
+
+async def test_after_an_older_amiral_the_tables_are_made_whole_again(
+    path, clock, tables, run_script
+):
+    await (await fill(path, clock, tables, "a")).close()
+    done = run_script("older_amiral.py", path)
+    assert done.stdout == "[] None", done.stderr
+    journal = await fill(path, clock, tables)
+    assert journal.rows("select * from seats") == [("a", 1, 1)]
     await journal.close()
 
 

@@ -149,14 +149,8 @@ def test_map_texts_changes_texts_alone():
     ],
 )
 def test_hostile_text_takes_linear_time(unit):
-    redact = Redactor(["secret-value"])
-
-    def seconds(size):
-        text = unit * (size // len(unit))
-        began = time.perf_counter()
-        redact.text(text)
-        return time.perf_counter() - began
-
-    small = min(seconds(40_000) for _ in range(5))
-    large = min(seconds(320_000) for _ in range(3))
-    assert large < 8 * 4 * small + 0.01
+    text = unit * (300_000 // len(unit))
+    began = time.process_time()
+    Redactor(["secret-value"]).text(text)
+    # About 20 ms; with one pattern that begins anew at every character it is minutes.
+    assert time.process_time() - began < 2

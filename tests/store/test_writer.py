@@ -129,6 +129,18 @@ async def test_a_decision_that_runs_out_of_items_does_not_hang(journal):
         await journal.decide(lambda rows: ([], next(iter(rows("select * from seats")))))
 
 
+async def test_a_decision_that_would_end_the_program_ends_its_group_alone(journal):
+    def leave(_rows):
+        raise SystemExit(1)
+
+    results = await results_in_one_group(
+        journal, journal.append(RoleChosen("a")), journal.decide(leave)
+    )
+    assert all(isinstance(result, Broken) for result in results)
+    assert await journal.append(RoleChosen("b")) == 1
+    assert stored(journal) == [(1, "b")]
+
+
 async def test_a_decision_cannot_write_behind_the_events(journal):
     await journal.append(RoleChosen("a"))
     with pytest.raises(TypeError, match="not a query"):

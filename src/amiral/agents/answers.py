@@ -1,9 +1,11 @@
 """Wait for what becomes of a message."""
 
+import asyncio
 from dataclasses import dataclass
 
 from amiral.base import events as ev
-from amiral.store.journal import Journal
+from amiral.base.errors import AmiralError
+from amiral.store.journal import Journal, Stamped
 
 
 @dataclass(frozen=True)
@@ -20,27 +22,59 @@ class Answer:
     reason: str
 
 
+_STOPPED = Answer("", "", "pending", "", "amiral was stopped; the message is kept")
+
+
 class Answers:
-    """Reads the journal: the answer is there already, or will come."""
+    """Reads the journal: the answer is there already, or will come. One reader serves everybody."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
+        self._expected: dict[str, asyncio.Future[Answer]] = {}
+        self._reader: asyncio.Task[None] | None = None
 
     async def wait_for(self, message: str) -> Answer:
         """Give the answer to a message accepted earlier, waiting as long as it takes."""
         since = self._queued_at(message)
-        async for stamped in self._journal.subscribe(since):
-            answer = _answer(stamped.event, message, str(stamped.seq))
-            if answer is not None:
-                return answer
-        return Answer("", "", "pending", "", "amiral was stopped; the message is kept")
+        if since < self._journal.last_seq:
+            async for batch in self._journal.batches(since):
+                for stamped in batch:
+                    answer = _answer(stamped, message)
+                    if answer is not None:
+                        return answer
+                if batch[-1].seq >= self._journal.last_seq:
+                    break
+        return await asyncio.shield(self._expect(message))
+
+    def _expect(self, message: str) -> "asyncio.Future[Answer]":
+        if self._reader is None or self._reader.done():
+            self._reader = asyncio.create_task(self._read(self._journal.last_seq))
+        if message not in self._expected:
+            self._expected[message] = asyncio.get_running_loop().create_future()
+        return self._expected[message]
+
+    async def _read(self, since: int) -> None:
+        try:
+            async for stamped in self._journal.subscribe(since):
+                message = getattr(stamped.event, "message", "")
+                answer = _answer(stamped, message) if message in self._expected else None
+                if answer is not None:
+                    self._expected.pop(message).set_result(answer)
+        except AmiralError as error:
+            for future in self._expected.values():
+                future.set_exception(error)
+        else:
+            for future in self._expected.values():
+                future.set_result(_STOPPED)
+        self._expected.clear()
 
     def _queued_at(self, message: str) -> int:
         found = self._journal.rows("select seq from inbox where message = ?", message)
         return int(found[0][0]) if found else self._journal.last_seq
 
 
-def _answer(event: ev.Event | None, message: str, number: str) -> Answer | None:
+def _answer(stamped: Stamped, message: str) -> Answer | None:
+    event, number = stamped.event, str(stamped.seq)
     match event:
         case ev.TurnEnded() if event.message == message:
             return Answer(number, event.turn, event.outcome, event.text, event.reason)

@@ -95,14 +95,11 @@ def find_cli(driver: Driver[Any], settings: DriverSettings, environ: Mapping[str
 
 
 def _find(driver: str, program: str, environ: Mapping[str, str]) -> str:
-    for folder in program_folders(environ):
+    for folder in (*program_folders(environ), environ.get("PATH")):
         found = shutil.which(program, path=folder)
         if found:
-            return found
-    found = shutil.which(program)
-    if found is None:
-        raise NotFound(
-            f"driver {driver}: no program `{program}` on this machine",
-            f"install it, or set [drivers.{driver}] command in amiral.toml",
-        )
-    return found
+            return str(Path(found).absolute())
+    raise NotFound(
+        f"driver {driver}: no program `{program}` on this machine",
+        f"install it, or set [drivers.{driver}] command in amiral.toml",
+    )

@@ -6,8 +6,8 @@ replaying a session's output alone; every line it wants written has an id, so re
 writes twice.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 StateT = TypeVar("StateT")
@@ -19,8 +19,8 @@ class Seat:
 
     `tools` is "all" or the names of the only tools it may have; `config_home` and `tmp` are this
     worker's own folders; `login` holds the variables that carry its login (never amiral's own
-    tokens); `resume_key` continues a conversation, `fresh_key` (a UUID) names a new one; exactly
-    one of the two is set.
+    tokens); `options` is the owner's own configuration of this CLI, in its own words; `resume_key`
+    continues a conversation, `fresh_key` (a UUID) names a new one; exactly one of the two is set.
     """
 
     worker: str
@@ -35,6 +35,7 @@ class Seat:
     login: Mapping[str, str]
     resume_key: str = ""
     fresh_key: str = ""
+    options: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,32 @@ class Launch:
     cwd: str
     files: tuple[FileToWrite, ...] = ()
     inputs: tuple[Input, ...] = ()
+
+
+Renewal = Callable[[tuple[str, ...], str, bytes, int], Launch | None]
+"""Takes a CLI's command, the folder of its login, the content of the login's first file and the
+time (epoch ms); plans the process that renews the login in that folder, None when that is not due.
+It has done its work when the file has changed."""
+
+
+@dataclass(frozen=True)
+class Login:
+    """What carries a CLI's login: any one of the variables, or the files.
+
+    `files` lie in one folder for all workers and are linked into each one's config home;
+    `command` is what a person types to make them. `is_needed`: without a login it is not started.
+    """
+
+    variables: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    command: str = ""
+    is_needed: bool = False
+    renewal: Renewal | None = None
+
+
+def login_by(*variables: str) -> Callable[[Mapping[str, object]], Login]:
+    """Give the `login` of a driver that variables alone log in, whatever its options."""
+    return lambda options: Login(variables)  # noqa: ARG005 options change nothing
 
 
 @dataclass(frozen=True)
@@ -202,8 +229,6 @@ class Driver(Protocol[StateT]):
 
     name: str
     state_type: type[StateT]
-    login_variables: tuple[str, ...]
-    """Environment variables that carry its login; none when it needs none."""
 
     def version_command(self, command: tuple[str, ...]) -> tuple[str, ...]:
         """Give the argument list that prints the CLI's version."""
@@ -215,6 +240,10 @@ class Driver(Protocol[StateT]):
 
     def warning_for(self, version: str) -> str:
         """Return why this version deserves a warning, "" when it is tested."""
+        ...
+
+    def login(self, options: Mapping[str, object]) -> Login:
+        """Tell what carries its login under these options; an empty one when it needs none."""
         ...
 
     def open(self, seat: Seat) -> tuple[StateT, Launch]:

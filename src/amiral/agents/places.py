@@ -1,4 +1,4 @@
-"""In which folder a worker works: who writes has a worktree of its own, who reads has the checkout."""
+"""In which folder a worker works: a worktree of its own if it writes, else the checkout."""
 
 from pathlib import Path
 

@@ -1,9 +1,13 @@
 """Pure: what a worker reads, in the one fixed order, and the few sentences of our own."""
 
+import re
 from dataclasses import dataclass
+
+from amiral.base.plain import one_line
 
 RESUME: str = "The rate limit is over. Go on with the task where you stopped."
 _LONGEST_QUOTE = 3000
+_LINE_END = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,9 @@ def _context(history: tuple[Exchange, ...]) -> str:
 
 
 def _quote(exchange: Exchange) -> str:
-    text = exchange.text
+    """Every line that anything may take for one is marked, so that none can pass for an order."""
+    text = _LINE_END.sub("\n", exchange.text)
     if len(text) > _LONGEST_QUOTE:
         text = text[: _LONGEST_QUOTE - 1] + "…"
     lines = "\n".join(f"> {line}" for line in text.split("\n"))
-    return f"{exchange.speaker}, {exchange.day}:\n{lines}"
+    return f"{one_line(exchange.speaker)}, {exchange.day}:\n{lines}"

@@ -1,8 +1,8 @@
 """What the engine reads back from its tables, as values."""
 
 from dataclasses import dataclass
-from typing import Any
 
+from amiral.agents.fold import Now
 from amiral.base.event import Position
 from amiral.store.journal import Rows
 
@@ -29,7 +29,11 @@ class Queued:
 
 @dataclass(frozen=True)
 class SessionRow:
-    """One session; `position` is committed, `snapshot` the driver's state at `snapshot_at`."""
+    """One session; `snapshot` is the driver's state at `snapshot_at`.
+
+    `state`: opening, open (its CLI was launched and told all it needs) or ended. `observed` is the
+    id the CLI named last, "" before it did (R17).
+    """
 
     session: str
     worker: str
@@ -41,17 +45,35 @@ class SessionRow:
     resume_key: str
     fresh_key: str
     state: str
-    position: Position
+    observed: str
+    segment: int
+    byte: int
     snapshot: str
-    snapshot_at: Position
+    snapshot_segment: int
+    snapshot_byte: int
+
+    @property
+    def position(self) -> Position:
+        """Everything before it is told."""
+        return self.segment, self.byte
+
+    @property
+    def snapshot_at(self) -> Position:
+        """Where folding begins again."""
+        return self.snapshot_segment, self.snapshot_byte
 
 
 @dataclass(frozen=True)
 class ResumeKey:
-    """The key that continues a conversation on one driver, and the folder it was made in."""
+    """The key that continues a conversation on one driver, and the folder it was made in.
+
+    `has_worked`: a turn of it was done. `failure`: why the last one failed, "" when it did not.
+    """
 
     key: str
     cwd: str
+    has_worked: bool
+    failure: str
 
 
 @dataclass(frozen=True)
@@ -74,7 +96,7 @@ _QUEUED = (
 )
 _SESSION = (
     "select session, worker, conversation, driver, cwd, socket, seat, resume_key, fresh_key, state,"
-    " segment, byte, snapshot, snapshot_segment, snapshot_byte from sessions"
+    " observed, segment, byte, snapshot, snapshot_segment, snapshot_byte from sessions"
 )
 
 
@@ -90,36 +112,77 @@ def find_waiting(read: Rows, message: str) -> Queued | None:
     return Queued(*found[0]) if found else None
 
 
-def waiting_workers(read: Rows) -> list[str]:
-    """Name the workers with unfinished messages."""
-    sql = "select distinct worker from inbox where state not in ('done', 'cancelled')"
-    return [row[0] for row in read(sql)]
+def state_of(read: Rows, message: str) -> str:
+    """Tell the state of a message, done and cancelled included; "" when there is none."""
+    found = read("select state from inbox where message = ?", message)
+    return str(found[0][0]) if found else ""
+
+
+def lively_workers(read: Rows) -> list[str]:
+    """Name the workers with unfinished messages or sessions not known to have ended."""
+    return [
+        row[0]
+        for row in read(
+            "select worker from inbox where state not in ('done', 'cancelled')"
+            " union select worker from sessions where state != 'ended'"
+        )
+    ]
 
 
 def find_session(read: Rows, session: str) -> SessionRow | None:
     """Read one session."""
     found = read(_SESSION + " where session = ?", session)
-    return _session(found[0]) if found else None
+    return SessionRow(*found[0]) if found else None
 
 
 def open_sessions(read: Rows, worker: str = "") -> list[SessionRow]:
     """Read the sessions not known to have ended, of one worker or of all."""
-    clause = " where state = 'open'" + (" and worker = ?" if worker else "")
-    found = read(_SESSION + clause, *([worker] if worker else []))
-    return [_session(row) for row in found]
+    sql = _SESSION + " where state != 'ended' and ? in ('', worker)"
+    return [SessionRow(*row) for row in read(sql, worker)]
+
+
+def ended_sessions(read: Rows, worker: str, after: int, limit: int) -> list[str]:
+    """Name ended sessions of a worker, newest first, the newest `after` left out."""
+    sql = (
+        "select session from sessions where state = 'ended' and worker = ?"
+        " order by opened_ms desc, rowid desc limit ? offset ?"
+    )
+    return [row[0] for row in read(sql, worker, limit, after)]
 
 
 def find_resume_key(read: Rows, conversation: str, driver: str) -> ResumeKey | None:
     """Read the proved key of a conversation on one driver."""
-    sql = "select key, cwd from resume_keys where conversation = ? and driver = ?"
-    found = read(sql, conversation, driver)
-    return ResumeKey(*found[0]) if found else None
+    sql = (
+        "select key, cwd, has_worked, failure from resume_keys"
+        " where conversation = ? and driver = ?"
+    )
+    for key, cwd, has_worked, failure in read(sql, conversation, driver):
+        return ResumeKey(key, cwd, bool(has_worked), failure)
+    return None
 
 
-def turns_in(read: Rows, session: str) -> int:
-    """Count the turns a session has been given."""
-    found = read("select count(*) from turns where session = ?", session)
-    return int(found[0][0])
+def knows_nothing(read: Rows, session: str) -> bool:
+    """Tell whether a session was neither resumed nor has brought a turn to its end."""
+    sql = "select 1 from sessions where session = ? and resume_key = '' and snapshot = ''"
+    return bool(read(sql, session))
+
+
+def now(read: Rows, message: Queued, session: SessionRow) -> Now:
+    """Tell which turn of whom is folded; the same until that turn has ended."""
+    known = find_resume_key(read, session.conversation, session.driver)
+    return Now(
+        turn=message.turn,
+        message=message.message,
+        line=message.line,
+        worker=message.worker,
+        session=session.session,
+        conversation=session.conversation,
+        driver=session.driver,
+        cwd=session.cwd,
+        resume_key=known.key if known else session.resume_key,
+        returns=message.returns,
+        failure=known.failure if known and known.has_worked else "",
+    )
 
 
 def is_busy(read: Rows, session: str) -> bool:
@@ -135,23 +198,3 @@ def parked(read: Rows, worker: str = "") -> list[Park]:
         " where ? in ('', worker) order by worker"
     )
     return [Park(*row) for row in read(sql, worker)]
-
-
-def _session(row: tuple[Any, ...]) -> SessionRow:
-    session, worker, conversation, driver, cwd, socket, seat, resume_key, fresh_key = row[:9]
-    state, segment, byte, snapshot, snapshot_segment, snapshot_byte = row[9:]
-    return SessionRow(
-        session,
-        worker,
-        conversation,
-        driver,
-        cwd,
-        socket,
-        seat,
-        resume_key,
-        fresh_key,
-        state,
-        (segment, byte),
-        snapshot,
-        (snapshot_segment, snapshot_byte),
-    )

@@ -1,12 +1,14 @@
 """Where and as whom a worker's CLI is started: its folders, its command, its version."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from amiral.agents.clis import Cli, ask_version
 from amiral.agents.driver import Driver, Seat
 from amiral.agents.worker import Worker
+from amiral.base.errors import NotFound
 from amiral.base.ids import digest
 from amiral.processes.spawn import Spawner
 from amiral.store.files import ensure_private_folder
@@ -30,15 +32,11 @@ class Seats:
     def take(self, worker: Worker, resume_key: str, fresh_key: str) -> Seat:
         """Prepare the worker's own folders and give its seat; NotFound when its CLI is missing."""
         cli = self._find_cli(worker.driver)
-        folder = self._workers / worker.id
         for name in ("home", "tmp"):
-            ensure_private_folder(folder / name)
-        return Seat(
-            worker=worker.id,
+            ensure_private_folder(self._workers / worker.id / name)
+        return replace(
+            self.former(worker.id, str(self._root)),
             command=cli.command,
-            cwd=str(self._root),
-            config_home=str(folder / "home"),
-            tmp=str(folder / "tmp"),
             model=worker.model,
             tools=worker.tools,
             max_turns=worker.max_turns,
@@ -48,9 +46,30 @@ class Seats:
             fresh_key=fresh_key,
         )
 
+    def former(self, worker: str, cwd: str) -> Seat:
+        """Give as much of a seat as tells where an earlier CLI of the worker left its files."""
+        folder = self._workers / worker
+        return Seat(
+            worker=worker,
+            command=(),
+            cwd=cwd,
+            config_home=str(folder / "home"),
+            tmp=str(folder / "tmp"),
+            model="",
+            tools=(),
+            max_turns=0,
+            identity="",
+            login={},
+        )
+
     async def version(self, driver: Driver[Any], seat: Seat) -> str:
-        """Ask the CLI for its version; once for each installed file."""
-        known = (driver.name, Path(seat.command[0]).stat().st_mtime_ns)
+        """Ask the CLI for its version, once for each installed file; NotFound when it is gone."""
+        program = Path(seat.command[0])
+        try:
+            known = (driver.name, program.stat().st_mtime_ns)
+        except OSError as error:
+            message = f"driver {driver.name}: {program}: {error.strerror}"
+            raise NotFound(message, "install it again, then start amiral again") from error
         if known not in self._versions:
             self._versions[known] = await ask_version(
                 driver, seat.command, self._spawner, Path(seat.tmp)

@@ -1,19 +1,121 @@
-"""Gather what the files tell about a message whose CLI is gone before its final event."""
+"""When a CLI is gone before its final event: end what is left of it, and ask the files."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
+from amiral.agents.driver import Settlement
 from amiral.agents.ending import Evidence
-from amiral.agents.rows import Queued
-from amiral.agents.session import Session
-from amiral.processes.session_files import read_inputs
+from amiral.agents.session import EXITED, LINK_LOST, NEVER_LAUNCHED, SHIM_LOST, Session
+from amiral.base.errors import Broken
+from amiral.base.plain import one_line
+from amiral.processes.pool import ShimPool
+from amiral.processes.session_files import Exit, read_exit, read_inputs, read_meta
+from amiral.store.redact import Redactor
+
+T = TypeVar("T")
+
+_LONGEST_WORDS = 300
+_READ_BYTES = 8192
+_KILL_DEADLINE_S = 10.0
+_SHAPES = Redactor()
+
+
+async def bury(session: Session, folder: Path, tag: str, shims: ShimPool) -> None:
+    """Find out how a session whose shim is gone ended, and end what may be left of it.
+
+    Only then do its files, and the CLI's own transcript, stay as they are.
+    """
+    if session.why_over != LINK_LOST:
+        return
+    ended, meta = _undamaged(read_exit, folder), _undamaged(read_meta, folder)
+    if ended is not None:
+        session.end(EXITED, _code(ended))
+    elif not (folder / "meta.json").exists():
+        session.end(NEVER_LAUNCHED)
+    else:
+        roots, cgroup = ([meta.shim, meta.cli], meta.cgroup) if meta else ([], None)
+        await shims.kill_tree(tag, roots, cgroup, _KILL_DEADLINE_S)
+        session.end(SHIM_LOST)
 
 
 def gather(
-    session: Session, message: Queued, text: str, folder: Path, transcripts: Iterable[Path]
+    session: Session, line: str, text: str, folder: Path, transcripts: Sequence[Path] | None
 ) -> Evidence:
-    """Read the shim's input record and the CLI's own transcript."""
-    inputs = read_inputs(folder)
-    lines = [line for path in transcripts for line in path.read_bytes().split(b"\n")]
-    settlement = session.driver.settle(lines, message.line, text)
-    return Evidence(inputs.get(message.line, "unknown"), settlement, message.state == "seen")
+    """Read the shim's input record, the CLI's own transcript and its last words.
+
+    `line` and `text` are what was to be written; `transcripts` is None for a CLI that keeps none.
+    Reads as much as there is: call it off the loop.
+    """
+    why = session.why_over
+    if session.exit_code is not None:
+        why = f"{why} ({_how(session.exit_code)})"
+    words = last_words(folder)
+    why = f"{why}; its last words: {words}" if words else why
+    return Evidence(_recorded(folder, line), _settlement(session, line, text, transcripts), why)
+
+
+def last_words(folder: Path) -> str:
+    """Give the end of what a CLI said on stderr, in one line, "" when it said nothing.
+
+    Cut between two words, so that no half of a secret stays behind that nobody recognises.
+    """
+    said = _end_of(folder / "err")
+    if len(said) < _READ_BYTES:
+        said = _end_of(folder / "err.1")[len(said) - _READ_BYTES :] + said
+    words = one_line(_SHAPES.text(said.decode("utf-8", "replace")), _READ_BYTES)
+    if len(words) <= _LONGEST_WORDS:
+        return words
+    kept = words[-_LONGEST_WORDS:].partition(" ")[2]
+    return f"… {kept}" if kept else ""
+
+
+def _recorded(folder: Path, line: str) -> str:
+    """A damaged record proves nothing: then the input may have been written, in part or whole."""
+    try:
+        return read_inputs(folder).get(line, "unknown")
+    except Broken:
+        return "recorded"
+
+
+def _settlement(
+    session: Session, line: str, text: str, transcripts: Sequence[Path] | None
+) -> Settlement:
+    if transcripts is None:
+        return Settlement("unknown")
+    try:
+        return session.driver.settle(_lines(transcripts), line, text)
+    except OSError:
+        return Settlement("unknown")
+
+
+def _lines(files: Sequence[Path]) -> Iterator[bytes]:
+    for path in files:
+        with path.open("rb") as file:
+            yield from file
+
+
+def _end_of(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _READ_BYTES))
+            return file.read(_READ_BYTES)
+    except OSError:
+        return b""
+
+
+def _undamaged(read: Callable[[Path], T | None], folder: Path) -> T | None:
+    """A damaged file tells nothing; the tag still finds the tree."""
+    try:
+        return read(folder)
+    except Broken:
+        return None
+
+
+def _code(ended: Exit) -> int | None:
+    return ended.code if ended.signal is None else -ended.signal
+
+
+def _how(exit_code: int) -> str:
+    return f"code {exit_code}" if exit_code >= 0 else f"signal {-exit_code}"

@@ -28,19 +28,31 @@ _SESSIONS: Final = """
 create table if not exists sessions(
   session text primary key, worker text not null, conversation text not null, driver text not null,
   cwd text not null, socket text not null, seat text not null, resume_key text not null,
-  fresh_key text not null,
+  fresh_key text not null, observed text not null default '',
   state text not null, pid integer not null default 0, cli_version text not null default '',
   segment integer not null default 1, byte integer not null default 0,
   snapshot text not null default '', snapshot_segment integer not null default 1,
   snapshot_byte integer not null default 0, opened_ms integer not null);
+create index if not exists sessions_worker on sessions(worker, opened_ms);
 create table if not exists resume_keys(
   conversation text not null, driver text not null, key text not null, cwd text not null,
-  session text not null, primary key (conversation, driver));
+  session text not null, has_worked integer not null default 0, failure text not null default '',
+  primary key (conversation, driver));
 """
 _LIMITS: Final = """
 create table if not exists limits(
   worker text primary key, turn text not null, message text not null, window text not null,
   resets_at_ms integer, source text not null, since_ms integer not null, text text not null);
+"""
+
+
+_WORKED: Final = """
+update resume_keys set has_worked = 1, failure = '' where (conversation, driver) in
+  (select conversation, driver from sessions where session = ?)
+"""
+_FAILED: Final = """
+update resume_keys set failure = ? where (conversation, driver) in
+  (select conversation, driver from sessions where session = ?)
 """
 
 
@@ -63,12 +75,22 @@ def _(event: ev.MessageQueued, stamped: Stamped, write: Write) -> None:
 
 @_project.register
 def _(event: ev.MessageReturned, _stamped: Stamped, write: Write) -> None:
+    """A turn that was parked once goes on being that turn: its message may be known already."""
     write(
         "update inbox set state = 'queued', turn = '', session = '', line = '',"
-        " returns = returns + 1 where message = ?",
+        " returns = returns + 1 where message = ? and resumes = 0",
         (event.message,),
     )
-    write("delete from turns where message = ? and ended_ms is null", (event.message,))
+    write(
+        "update inbox set state = 'resuming', session = '', line = '', returns = returns + 1"
+        " where message = ? and resumes > 0",
+        (event.message,),
+    )
+    write(
+        "delete from turns where message = ? and ended_ms is null and message in"
+        " (select message from inbox where state = 'queued')",
+        (event.message,),
+    )
 
 
 @_project.register
@@ -133,13 +155,17 @@ def _(event: ev.TurnEnded, stamped: Stamped, write: Write) -> None:
             *(event.output_tokens, event.cost_usd, event.turn),
         ),
     )
+    if event.outcome == "done":
+        write(_WORKED, (event.session,))
+    elif event.outcome == "failed":
+        write(_FAILED, (event.reason, event.session))
 
 
 @_project.register
 def _(event: ev.SessionOpened, stamped: Stamped, write: Write) -> None:
     write(
         "insert into sessions(session, worker, conversation, driver, cwd, socket, seat, resume_key,"
-        " fresh_key, state, opened_ms) values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)",
+        " fresh_key, state, opened_ms) values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'opening', ?)",
         (
             *(event.session, event.worker, event.conversation, event.driver, event.cwd),
             *(event.socket, event.seat, event.resume_key, event.fresh_key, stamped.ts_ms),
@@ -150,9 +176,14 @@ def _(event: ev.SessionOpened, stamped: Stamped, write: Write) -> None:
 @_project.register
 def _(event: ev.SessionLaunched, _stamped: Stamped, write: Write) -> None:
     write(
-        "update sessions set pid = ?, cli_version = ? where session = ?",
+        "update sessions set state = 'open', pid = ?, cli_version = ? where session = ?",
         (event.pid, event.cli_version, event.session),
     )
+
+
+@_project.register
+def _(event: ev.SessionIdObserved, _stamped: Stamped, write: Write) -> None:
+    write("update sessions set observed = ? where session = ?", (event.observed, event.session))
 
 
 @_project.register
@@ -172,7 +203,9 @@ def _(event: ev.SessionEnded, _stamped: Stamped, write: Write) -> None:
 @_project.register
 def _(event: ev.ResumeKeyProved, _stamped: Stamped, write: Write) -> None:
     write(
-        "insert or replace into resume_keys values (?, ?, ?, ?, ?)",
+        "insert into resume_keys(conversation, driver, key, cwd, session) values (?, ?, ?, ?, ?)"
+        " on conflict(conversation, driver) do update set key = excluded.key, cwd = excluded.cwd,"
+        " session = excluded.session",
         (event.conversation, event.driver, event.key, event.cwd, event.session),
     )
 

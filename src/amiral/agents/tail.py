@@ -38,11 +38,12 @@ class OutputTail:
 
     def take_rest(self) -> Row | None:
         """Give what stands after the last line end, once; for a CLI that is gone (R05)."""
-        rest = self._framer.tail()
-        if not rest:
-            return None
+        rest = self._framer.feed(b"\n") if self._framer.pending else []
         self._framer = Framer(self._byte)
-        return Row(rest, (self._segment, self._byte))
+        for line in rest:
+            data = line.data if isinstance(line, Line) else line
+            return Row(data, (self._segment, self._byte))
+        return None
 
     def close(self) -> None:
         """Let go of the open segment."""

@@ -5,8 +5,9 @@ commits the position with the events it produced. After a crash the same code go
 the shim from writing twice, the position keeps the journal from telling twice.
 """
 
+import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from amiral.agents import ending, fold, rows
 from amiral.agents.control import Control
@@ -20,12 +21,14 @@ from amiral.agents.wish import Wish
 from amiral.agents.worker import Worker
 from amiral.base import events as ev
 from amiral.base.clock import Clock
+from amiral.base.errors import NotFound
 from amiral.base.failpoint import failpoint
 from amiral.base.ids import new_id
 from amiral.store.brake import Brake
-from amiral.store.journal import Journal
+from amiral.store.journal import Journal, Rows
 
 _POLL_S = 1.0
+_WAITING = ("queued", "resuming")
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,10 @@ class TurnLimits:
 
 @dataclass
 class _Running:
-    """One turn while it runs; all of it can be rebuilt from the journal and the session's files."""
+    """One turn while it runs; all of it can be rebuilt from the journal and the session's files.
+
+    `is_written`: the message may have reached the CLI. It has not when this turn was begun here.
+    """
 
     message: Queued
     worker: Worker
@@ -47,9 +53,11 @@ class _Running:
     now: Now
     text: str
     until_s: float
-    kill_at_s: float | None = None
+    is_written: bool
+    progress: Progress
     is_said: bool = False
-    progress: Progress = field(default_factory=Progress)
+    is_ended: bool = False
+    kill_at_s: float | None = None
 
 
 class Turns:
@@ -69,140 +77,164 @@ class Turns:
 
     async def run(self, message: Queued, worker: Worker, control: Control) -> None:
         """Carry `message` on from the state it is in until its turn has ended or is parked."""
-        session = await self._session_for(message, worker)
-        if message.state in ("queued", "resuming"):
-            message = await self._start(message, session)
-        turn = self._running(message, worker, control, session)
-        control.woken = session.woken
-        await self._follow(turn)
-        if session.is_over:
-            await self._sessions.finish(session, session.why_over)
-
-    async def _session_for(self, message: Queued, worker: Worker) -> Session:
-        row = rows.find_session(self._journal.rows, message.session)
-        if message.state in ("injected", "seen") and row is not None:
-            return await self._sessions.find(row)
-        return await self._sessions.acquire(worker, message.conversation)
-
-    async def _start(self, message: Queued, session: Session) -> Queued:
-        """Commit that the message is about to be written, and under which input id."""
-        line = message.message
-        if message.state == "resuming":
-            line = f"{line}.{message.resumes + 1}"
-            event: ev.Event = ev.TurnResumed(
-                message.turn, message.message, message.worker, session.id, line
-            )
+        is_new = message.state in _WAITING
+        if is_new:
+            session = await self._sessions.acquire(worker, message.conversation)
+            started = await self._start(message, session)
+            if started is None:
+                return
+            message = started
         else:
-            turn = new_id()
-            event = ev.TurnStarted(turn, message.message, message.worker, session.id, line)
-        await self._journal.append(event)
+            session = await self._find(message)
+        turn = self._running(message, worker, control, session, is_new=is_new)
+        control.woken = session.woken
+        try:
+            await self._follow(turn)
+        except Exception:
+            # What was read and not committed is read again.
+            self._sessions.forget(session.id)
+            raise
+        await self._leave(turn)
+
+    async def _start(self, message: Queued, session: Session) -> Queued | None:
+        """Commit that the message is about to be written, and under which input id.
+
+        None when it was taken back while the session was opened.
+        """
+
+        def claim(read: Rows) -> tuple[list[ev.Event], bool]:
+            found = rows.find_waiting(read, message.message)
+            if found is None or found.state != message.state:
+                return [], False
+            who = (message.turn or new_id(), message.message, message.worker, session.id)
+            if message.state == "queued":
+                return [ev.TurnStarted(*who, message.message)], True
+            return [ev.TurnResumed(*who, f"{message.message}.{message.resumes + 1}")], True
+
+        is_ours = await self._journal.decide(claim)
         failpoint("turn.started")
-        return rows.find_waiting(self._journal.rows, message.message) or message
+        return rows.find_waiting(self._journal.rows, message.message) if is_ours else None
+
+    async def _find(self, message: Queued) -> Session:
+        row = rows.find_session(self._journal.rows, message.session)
+        if row is None:
+            raise NotFound(f"session {message.session} of a running turn is not in the journal")
+        return await self._sessions.find(row)
 
     def _running(
-        self, message: Queued, worker: Worker, control: Control, session: Session
+        self, message: Queued, worker: Worker, control: Control, session: Session, *, is_new: bool
     ) -> _Running:
-        now = _now(message, session)
-        knows_nothing = (
-            not session.row.resume_key and rows.turns_in(self._journal.rows, session.id) <= 1
+        read = self._journal.rows
+        return _Running(
+            message,
+            worker,
+            control,
+            session,
+            rows.now(read, message, session.row),
+            self._words(message, worker, rows.knows_nothing(read, session.id)),
+            self._clock.monotonic_s() + self._limits.longest_s,
+            is_written=not is_new,
+            progress=Progress(seen=message.state == "seen"),
         )
-        text = self._words(message, worker, knows_nothing)
-        until_s = self._clock.monotonic_s() + self._limits.longest_s
-        return _Running(message, worker, control, session, now, text, until_s)
 
     async def _follow(self, turn: _Running) -> None:
         """Fold output until the final event, or until the CLI is gone and the matter is settled."""
-        while True:
-            was_over = turn.session.is_over
-            await self._fold(turn, is_last=was_over)
-            if turn.progress.finished is not None:
-                return
-            if was_over:
+        while not turn.is_ended:
+            if turn.session.is_over:
+                await self._sessions.bury(turn.session)
+                await self._fold(turn, is_last=True)
                 await self._settle(turn)
                 return
-            await self._say(turn)
-            await turn.session.wait(_POLL_S)
+            await self._fold(turn, is_last=False)
             await self._obey(turn)
-
-    async def _say(self, turn: _Running) -> None:
-        """Write the message once the CLI is ready; said before a crash or not, the shim knows."""
-        driver, state = turn.session.driver, turn.session.state
-        if not turn.is_said and driver.is_ready(state):
-            await turn.session.write(driver.say(state, turn.message.line, turn.text))
-            turn.is_said = True
-            failpoint("turn.written")
+            await self._say(turn)
+            if not turn.is_ended:
+                await turn.session.wait(_POLL_S)
 
     async def _fold(self, turn: _Running, *, is_last: bool) -> None:
         """Fold and commit what is there: the events, the position and the turn's end together."""
-        while lines := turn.session.batch(is_last=is_last):
+        while not turn.is_ended and (lines := turn.session.batch(is_last=is_last)):
             events: list[ev.Event] = []
             inputs: list[Input] = []
             for line in lines:
-                turn.progress = fold.advance(turn.progress, line.signals)
-                answers = fold.answer(turn.session.driver, turn.session.state, line, turn.worker)
+                answers = fold.answer(turn.session.driver, line, turn.worker)
                 inputs += (*line.inputs, *(given for answer in answers for given in answer.inputs))
                 if line.is_new:
-                    events += fold.told(line, turn.now, answers)
-            events += self._ending(turn)
+                    events += fold.told(line, turn.now, answers, turn.progress.noise)
+                turn.progress = fold.advance(turn.progress, line.signals, turn.now)
+            end = ending.end(turn.progress, turn.now, turn.session.position, turn.control.wish)
+            if end:
+                events += (*end, turn.session.snapshot())
             if events:
                 await self._journal.append(*events)
+            turn.is_ended = bool(end)
             failpoint("turn.folded")
             await turn.session.write(inputs)
-            if turn.progress.finished is not None:
-                return
-
-    def _ending(self, turn: _Running) -> tuple[ev.Event, ...]:
-        if turn.progress.finished is None:
-            return ()
-        ended = ending.end(turn.progress, turn.now, turn.session.position, turn.control.wish)
-        return (*ended, turn.session.snapshot())
+            await self._clock.sleep(0)
 
     async def _obey(self, turn: _Running) -> None:
         """Carry out a wish: a soft interrupt first, the end of the whole tree after the grace."""
-        if self._clock.monotonic_s() > turn.until_s:
-            hours = f"{self._limits.longest_s:.0f} s"
-            turn.control.interrupt(Wish("timed_out", f"the turn ran longer than {hours}"))
-        if turn.control.wish is None:
+        now_s = self._clock.monotonic_s()
+        if now_s > turn.until_s:
+            longest = f"{self._limits.longest_s:.0f} s"
+            turn.control.interrupt(Wish("timed_out", f"the turn ran longer than {longest}"))
+        wish = turn.control.wish
+        if wish is None or turn.is_ended:
             return
-        if turn.kill_at_s is None:
-            turn.kill_at_s = self._clock.monotonic_s() + self._limits.grace_s
+        if not turn.is_written:
+            await self._end(turn, wish)
+        elif turn.kill_at_s is None:
+            turn.kill_at_s = now_s + self._limits.grace_s
             driver, state = turn.session.driver, turn.session.state
             await turn.session.write(driver.interrupt(state, turn.now.turn))
-        elif self._clock.monotonic_s() > turn.kill_at_s:
+        elif now_s > turn.kill_at_s:
             await turn.session.kill()
 
-    async def _settle(self, turn: _Running) -> None:
-        """The CLI is gone without a final event: end the turn by what the files prove."""
+    async def _say(self, turn: _Running) -> None:
+        """Write the message once the CLI is ready; said before a crash or not, the shim knows."""
         session = turn.session
+        is_wanted = not turn.is_ended and turn.control.wish is None and self._brake.state() is None
+        if turn.is_said or not is_wanted or not session.driver.is_ready(session.state):
+            return
+        turn.is_written = turn.is_said = True
+        await session.write(session.driver.say(session.state, turn.message.line, turn.text))
+        failpoint("turn.written")
+
+    async def _settle(self, turn: _Running) -> None:
+        """The CLI is gone: without a final event, the turn ends by what the files prove."""
+        if turn.is_ended:
+            return
         stop = self._brake.state()
-        wish = turn.control.wish
-        if wish is None and stop is not None:
-            wish = Wish("stopped", f"emergency stop {stop.stop_id}: {stop.reason}")
-        if wish is not None:
-            event: ev.Event = ending.wished(wish, turn.now, session.position)
-        else:
-            evidence = gather(
-                session,
-                turn.message,
-                turn.text,
-                self._sessions.folder(session.id),
-                self._sessions.transcript(session, turn.worker),
-            )
-            why, returns = session.why_over, turn.message.returns
-            event = ending.verdict(evidence, turn.now, session.position, why, returns)
+        if stop is not None:
+            turn.control.interrupt(Wish("stopped", f"emergency stop {stop.stop_id}: {stop.reason}"))
+        if turn.control.wish is not None:
+            await self._end(turn, turn.control.wish)
+            return
+        session = turn.session
+        evidence = await asyncio.to_thread(
+            gather,
+            session,
+            turn.message.line,
+            turn.text,
+            self._sessions.folder(session.id),
+            self._sessions.transcripts(session),
+        )
+        event = ending.verdict(evidence, turn.progress, turn.now, session.position)
         await self._journal.append(event)
         failpoint("turn.settled")
 
+    async def _end(self, turn: _Running, wish: Wish) -> None:
+        event = ending.wished(wish, turn.progress, turn.now, turn.session.position)
+        await self._journal.append(event)
+        turn.is_ended = True
+        failpoint("turn.settled")
 
-def _now(message: Queued, session: Session) -> Now:
-    row = session.row
-    return Now(
-        turn=message.turn,
-        message=message.message,
-        worker=message.worker,
-        session=row.session,
-        conversation=row.conversation,
-        driver=row.driver,
-        cwd=row.cwd,
-        resume_key=row.resume_key,
-    )
+    async def _leave(self, turn: _Running) -> None:
+        """Leave the session to the next turn, unless it is of no more use."""
+        session, finished = turn.session, turn.progress.finished
+        if session.is_over:
+            await self._sessions.finish(session, session.why_over)
+        elif finished is not None and ending.is_context_lost(finished, turn.now):
+            await self._sessions.finish(session, "context lost")
+        else:
+            await session.release_output()

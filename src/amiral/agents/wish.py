@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Wish:
-    """`outcome` is one of TurnEnded (cancelled, timed_out, stopped), `reason` is for people."""
+    """`outcome` is interrupted, cancelled, timed_out or stopped; `reason` is for people."""
 
     outcome: str
     reason: str

@@ -12,6 +12,7 @@ from amiral.base.project_events import (
     ProjectProcessStarted,
     RoleChosen,
     WarningRaised,
+    WebSessionOpened,
     WorkersLoaded,
     WorkersRefused,
 )
@@ -101,6 +102,7 @@ ALL: Final[tuple[type[Event], ...]] = (
     TurnResumed,
     TurnStarted,
     WarningRaised,
+    WebSessionOpened,
     WorkerSaid,
     WorkersLoaded,
     WorkersRefused,
@@ -151,6 +153,7 @@ __all__ = [
     "TurnResumed",
     "TurnStarted",
     "WarningRaised",
+    "WebSessionOpened",
     "WorkerSaid",
     "WorkersLoaded",
     "WorkersRefused",

@@ -61,3 +61,11 @@ class WarningRaised(Event):
     subject: str
     text: str
     details: tuple[str, ...] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True)
+class WebSessionOpened(Event):
+    """A browser has exchanged its one-time code; `token` is the SHA-256 of what it shows."""
+
+    token: str
+    expires_ms: int

@@ -23,7 +23,10 @@ class SpecCreated(Event):
 
 @dataclass(frozen=True)
 class SpecRevised(Event):
-    """A rejected spec came back as a draft, under the same id; `revision` counts from 2."""
+    """A rejected spec came back as a draft, under the same id; `revision` counts from 2.
+
+    `message` is the one whose answer held the new block.
+    """
 
     spec: str
     revision: int
@@ -33,6 +36,7 @@ class SpecRevised(Event):
     acceptance: tuple[str, ...]
     files: tuple[str, ...]
     complexity: str
+    message: str = ""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,12 @@ class Printed:
 
 
 def print_reply(reply: Reply, *, as_json: bool) -> Printed:
-    """Print one reply, or one item of a streamed reply: with `as_json` a document on one line."""
+    """Print one reply, or one item of a streamed reply: with `as_json` a document on one line.
+
+    A reply that says nothing prints nothing.
+    """
+    if not reply.text and reply.data is None:
+        return Printed(exit_code=reply.exit_code)
     if as_json:
         data = {"text": reply.text} if reply.data is None else reply.data
         return Printed(_line(data), exit_code=reply.exit_code)

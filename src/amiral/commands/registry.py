@@ -147,6 +147,10 @@ class Commands:
             for name, handler in _marked_methods(topic):
                 self._bind(name, handler)
 
+    def offered(self) -> Iterator[Command]:
+        """Give the rows that something here carries out."""
+        return (row for name, row in self._rows.items() if name in self._handlers)
+
     async def dispatch(self, caller: Caller, parsed: Parsed) -> Reply:
         """Call one command; raises Denied, Unavailable or what the handler raises."""
         row = self._rows[parsed.command]

@@ -26,7 +26,6 @@ _RUNNING = Group(
                 switch("--sample"),
             ),
             runs=Runs.LOCAL,
-            later=True,
         ),
         Command(
             "down",
@@ -44,7 +43,6 @@ _RUNNING = Group(
             "doctor",
             "check everything amiral needs, each with its fix",
             runs=Runs.LOCAL,
-            later=True,
         ),
         Command("init", "prepare the home folder", runs=Runs.LOCAL, later=True),
         Command("guard", "run the independent stopper", runs=Runs.LOCAL, later=True),

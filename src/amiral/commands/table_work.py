@@ -13,15 +13,14 @@ from amiral.commands.registry import (
 _SPECS = Group(
     "Specs",
     (
-        Command("specs", "all specs with their state", roles=VIEWERS, chat=("specs",), later=True),
-        Command("spec show", "one spec in full", (text("ID"),), roles=VIEWERS, later=True),
+        Command("specs", "all specs with their state", roles=VIEWERS, chat=("specs",)),
+        Command("spec show", "one spec in full", (text("ID"),), roles=VIEWERS, chat=("spec",)),
         Command(
             "approve",
             "approve a spec; without ID, list what waits",
             (may(text("ID")),),
             chat=("approve",),
             aliases=("spec approve",),
-            later=True,
         ),
         Command(
             "reject",
@@ -30,7 +29,6 @@ _SPECS = Group(
             chat=("reject",),
             chat_rest="--reason",
             aliases=("spec reject",),
-            later=True,
         ),
         Command(
             "spec revise",
@@ -38,7 +36,9 @@ _SPECS = Group(
             (text("ID"), option("--reason", "TEXT")),
             chat=("revise",),
             chat_rest="--reason",
-            later=True,
+        ),
+        Command(
+            "spec run", "carry a spec out again after a failure", (text("ID"),), chat=("retry",)
         ),
         Command("diff", "what a worker changed", (text("SPEC_OR_WORKER"),), later=True),
         Command("merge", "take a worker's changes over", (text("SPEC_OR_WORKER"),), later=True),

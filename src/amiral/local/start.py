@@ -10,13 +10,14 @@ from amiral import __version__
 from amiral.agents.clis import CliState
 from amiral.app import App, socket_path
 from amiral.base.clock import SystemClock
-from amiral.base.errors import Broken, Invalid
+from amiral.base.errors import Broken, Conflict, Invalid
 from amiral.base.settings import Settings
 from amiral.commands.output import print_reply
 from amiral.commands.registry import Parsed, Reply
 from amiral.config import FILE, find_home, load_settings, narrow
 from amiral.local.sample import sample_project
 from amiral.local.terminal import answer, show
+from amiral.processes.peer import peer_of
 from amiral.processes.spawn import Spawner, Stdio
 from amiral.projects.project import Project
 from amiral.projects.project_files import FOLDER, Found, Unusable, read_file
@@ -43,6 +44,7 @@ def _up(parsed: Parsed, *, as_json: bool) -> Reply:
         raise Invalid("this version serves one project a process", "run `amiral up` in each folder")
     path = str(paths[0]) if isinstance(paths, tuple) and paths else ""
     project = _project(home, path, is_sample=bool(parsed.arguments.get("sample")))
+    asyncio.run(_refuse_second(home, project))
     if parsed.arguments.get("detach"):
         return asyncio.run(_detach(home, project))
     narrowed, warnings = _narrowed(settings, project)
@@ -60,9 +62,7 @@ def _narrowed(settings: Settings, project: Project) -> tuple[Settings, tuple[str
             narrowed = narrow(settings, project.name, found.text, FILE)
             return narrowed.settings, narrowed.notices
         case Unusable(file, reason):
-            raise Invalid(
-                f"{file} cannot be used: {reason}", "put a plain file there"
-            )
+            raise Invalid(f"{file} cannot be used: {reason}", "put a plain file there")
         case None:
             return settings, ()
 
@@ -124,6 +124,14 @@ def _described(cli: CliState) -> str:
     return f"{cli.driver} {cli.version}{login}"
 
 
+async def _refuse_second(home: Path, project: Project) -> None:
+    """Raise Conflict naming the process that serves this project already."""
+    server = await _server_of(socket_path(home, project))
+    if server is not None:
+        who = f"process {server}" if server else "another process"
+        raise Conflict(f"{project.name} is served by {who} already", "end it first: amiral down")
+
+
 async def _detach(home: Path, project: Project) -> Reply:
     """Start the same in the background and wait until it answers."""
     log = home / "projects" / project.id / "logs" / "process.log"
@@ -136,20 +144,22 @@ async def _detach(home: Path, project: Project) -> Reply:
     clock = SystemClock()
     until_s = clock.monotonic_s() + _START_TIMEOUT_S
     while clock.monotonic_s() < until_s and not child.has_ended:
-        if await _answers(socket_path(home, project)):
+        if await _server_of(socket_path(home, project)) in (child.pid, 0):
             told = {"url": "", "pid": child.pid, "projects": [project]}
             return Reply(f"✓ {project.name} is served by process {child.pid}", told)
         await clock.sleep(_LOOK_S)
     raise Broken(f"{project.name} did not start", f"see {log}")
 
 
-async def _answers(path: Path) -> bool:
+async def _server_of(path: Path) -> int | None:
+    """Give the process that listens, 0 where the system does not tell, None when none does."""
     try:
         _, writer = await asyncio.open_unix_connection(path)
     except OSError:
-        return False
+        return None
+    server = peer_of(writer.get_extra_info("socket"), "").pid
     writer.close()
-    return True
+    return server
 
 
 def _command() -> str:

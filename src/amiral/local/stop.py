@@ -1,5 +1,6 @@
 """`amiral emergency-stop` and `amiral release`: without any process of ours, and fast."""
 
+import contextlib
 import json
 import os
 import sys
@@ -7,8 +8,9 @@ from hashlib import sha256
 
 from amiral.base.errors import AmiralError, Broken, Denied, Invalid
 from amiral.base.home import home_folder
-from amiral.processes.peer import is_below_shim
+from amiral.processes.lineage import is_below_shim
 from amiral.safety.stop import Place, release, report_data, report_text, stop_everything
+from amiral.store.brake import Brake
 
 _TAG_LENGTH = 12
 _USAGE = "amiral emergency-stop [SCOPE], or amiral release STOP_ID"
@@ -33,6 +35,9 @@ def run(argv: list[str]) -> int:
 def _stop(place: Place, rest: list[str], *, as_json: bool) -> int:
     if len(rest) > 1:
         raise Invalid(f"too many words: {' '.join(rest)}", _USAGE)
+    # Before the first start there is no latch yet, and the first start would make one that is off.
+    with contextlib.suppress(OSError):
+        Brake(os.path.join(place.home, "brake")).prepare()
     report = stop_everything(place, "".join(rest), "emergency-stop on the terminal", "owner")
     text = json.dumps(report_data(report)) if as_json else report_text(report)
     sys.stdout.write(f"{text}\n")

@@ -132,7 +132,8 @@ class ShimLink(asyncio.Protocol):
         self._arrived += data
         *lines, self._arrived = self._arrived.split(b"\n")
         for line in lines:
-            self._hear(line)
+            if not self.is_lost:
+                self._hear(line)
 
     def connection_lost(self, _error: Exception | None) -> None:
         self._lose()

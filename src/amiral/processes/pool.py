@@ -11,6 +11,7 @@ import msgspec
 from amiral.base.errors import AmiralError, Conflict, Invalid
 from amiral.base.ids import new_id
 from amiral.processes.answers import Launched, Order
+from amiral.processes.cgroup import remove_cgroup
 from amiral.processes.failpoint import inherited_failpoints
 from amiral.processes.link import ShimLink
 from amiral.processes.shim.loop import SHIM_CODE
@@ -111,8 +112,10 @@ class ShimPool:
     async def kill_tree(
         self, tag: str, roots: Iterable[Identity], cgroup: str | None, deadline_s: float
     ) -> Killed:
-        """Kill what a dead shim left, off the loop."""
-        return await asyncio.to_thread(kill_tree, tuple(roots), tag, cgroup, deadline_s)
+        """Kill what a dead shim left and remove its cgroup, off the loop."""
+        killed = await asyncio.to_thread(kill_tree, tuple(roots), tag, cgroup, deadline_s)
+        remove_cgroup(cgroup)
+        return killed
 
     async def close(self) -> None:
         """End those that wait."""

@@ -2,34 +2,35 @@
 """Processes as `/proc` shows them at one moment. Standard library only."""
 
 import os
-from typing import NamedTuple
+
+# Fields 20 and 22, counted from the seventh.
+_THREADS, _START = 13, 15
 
 HAS_PROC = os.path.exists("/proc/self/stat")
 
 
-class Seen(NamedTuple):
+class Seen:
     """One line of `/proc/PID/stat`; `start` counts clock ticks since boot."""
 
-    pid: int
-    parent: int
-    group: int
-    session: int
-    start: int
-    is_dead: bool
+    __slots__ = ("group", "is_dead", "parent", "pid", "session", "start")
+
+    def __init__(self, pid: int, text: bytes) -> None:
+        state, parent, group, session, *rest = text.rpartition(b")")[2].split()
+        self.pid = pid
+        self.parent = int(parent)
+        self.group = int(group)
+        self.session = int(session)
+        self.start = int(rest[_START])
+        # A leader whose main thread ended shows as a zombie while other threads of it still run.
+        self.is_dead = state in b"ZX" and int(rest[_THREADS]) <= 1
 
 
 def look(pid: int) -> Seen | None:
     """Look at one process, None when it is gone."""
     try:
-        text = read_whole(f"/proc/{pid}/stat")
+        return Seen(pid, read_whole(f"/proc/{pid}/stat"))
     except OSError:
         return None
-    fields = text.rpartition(b")")[2].split()
-    state, threads = fields[0], int(fields[17])
-    # A leader whose main thread ended shows as a zombie while other threads of it still run.
-    is_dead = state in b"ZX" and threads <= 1
-    parent, group, session = (int(field) for field in fields[1:4])
-    return Seen(pid, parent, group, session, int(fields[19]), is_dead)
 
 
 def processes_now() -> dict[int, Seen]:

@@ -11,7 +11,6 @@ import signal
 import time
 from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple
 
 from amiral.processes import cgroup as cgroups
 from amiral.processes.proc import HAS_PROC, Seen, look, processes_now, read_whole
@@ -24,20 +23,38 @@ _EMPTY_LOOKS = 2
 _PAUSE_S = 0.002
 
 
-class Identity(NamedTuple):
+class Identity:
     """One process for ever: `start` is its start time in clock ticks since boot."""
 
-    boot_id: str
-    pid: int
-    start: int
+    __slots__ = ("boot_id", "pid", "start")
+
+    def __init__(self, boot_id: str, pid: int, start: int) -> None:
+        self.boot_id = boot_id
+        self.pid = pid
+        self.start = start
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"Identity{self._key()}"
+
+    def _key(self) -> tuple[str, int, int]:
+        return self.boot_id, self.pid, self.start
 
 
-class Killed(NamedTuple):
+class Killed:
     """What a kill came to; `survivors` is empty when the tree is proved empty."""
 
-    killed: tuple[Identity, ...]
-    survivors: tuple[Identity, ...]
-    ms: int
+    __slots__ = ("killed", "ms", "survivors")
+
+    def __init__(self, killed: set[Identity], survivors: set[Identity], ms: int) -> None:
+        self.killed = _in_order(killed)
+        self.survivors = _in_order(survivors)
+        self.ms = ms
 
 
 @cache
@@ -161,7 +178,7 @@ def kill_tree(roots: Iterable[Identity], tag: str, cgroup: str | None, deadline_
         empty = 0 if found else empty + 1
     survivors = _living(roots, tag, cgroup) if empty < _EMPTY_LOOKS else set()
     took_ms = round((time.monotonic() - began) * 1000)
-    return Killed(tuple(sorted(met - survivors)), tuple(sorted(survivors)), took_ms)
+    return Killed(met - survivors, survivors, took_ms)
 
 
 def signal_tree(roots: Iterable[Identity], tag: str, cgroup: str | None, number: int) -> None:
@@ -186,6 +203,10 @@ def limits() -> list[str]:
             "no cgroup v2 of our own: what drops its environment and outlives its shim is lost"
         )
     return lacking
+
+
+def _in_order(processes: set[Identity]) -> tuple[Identity, ...]:
+    return tuple(sorted(processes, key=lambda process: process.pid))
 
 
 def _living(roots: tuple[Identity, ...], tag: str, cgroup: str | None) -> set[Identity]:

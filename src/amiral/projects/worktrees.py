@@ -36,11 +36,11 @@ class Worktrees:
     """The worktrees of one project at `root`, below `folder` in the home."""
 
     def __init__(self, git: Git, root: Path, folder: Path) -> None:
-        self._git, self._root, self._folder = git, root, folder
+        self._git, self.root, self._folder = git, root, folder
 
     async def is_git(self) -> bool:
         """Tell whether the project lies in a git repository."""
-        return await self._git.tells(self._root, "rev-parse", "--git-dir")
+        return await self._git.tells(self.root, "rev-parse", "--git-dir")
 
     async def ensure(self, name: str) -> Worktree:
         """Give the worktree `name` on branch `amiral/<name>`, made from the user's HEAD if missing.
@@ -49,9 +49,9 @@ class Worktrees:
         repository has no commit yet.
         """
         _check_name(name)
-        if not await self._git.tells(self._root, "rev-parse", "--verify", "HEAD^{commit}"):
+        if not await self._git.tells(self.root, "rev-parse", "--verify", "HEAD^{commit}"):
             raise Conflict(
-                f"{self._root} has no commit yet, so there is nothing to branch from",
+                f"{self.root} has no commit yet, so there is nothing to branch from",
                 "make a first commit: git add -A && git commit",
             )
         path = self._folder / name
@@ -68,7 +68,7 @@ class Worktrees:
 
     async def freshen(self, worktree: Worktree) -> None:
         """Bring an untouched worktree up to the user's branch; one with work of its own stays."""
-        head = await self._git.ask(self._root, "rev-parse", "HEAD")
+        head = await self._git.ask(self.root, "rev-parse", "HEAD")
         tip = await self._git.ask(worktree.tree, "rev-parse", "HEAD")
         is_untouched = tip == worktree.base and not await self.changes(worktree)
         if is_untouched and head != tip:
@@ -120,21 +120,21 @@ class Worktrees:
 
         Conflict, with everything as before, when files there are changed or the merge does not fit.
         """
-        branch = await self._git.run(self._root, "symbolic-ref", "--quiet", "HEAD")
+        branch = await self._git.run(self.root, "symbolic-ref", "--quiet", "HEAD")
         if branch.code != 0:
             raise Conflict(
                 "no branch is checked out in the project", "git switch to a branch first"
             )
-        dirty = await self._git.ask(self._root, "status", "--porcelain", "--untracked-files=no")
+        dirty = await self._git.ask(self.root, "status", "--porcelain", "--untracked-files=no")
         if dirty:
             raise Conflict("the project has changes that are not committed", "commit or stash them")
         words = ("merge", "--no-ff", "--no-verify", "--quiet", "--message", message)
-        ran = await self._git.run(self._root, *words, worktree.branch, env=await self._person())
+        ran = await self._git.run(self.root, *words, worktree.branch, env=await self._person())
         if ran.code != 0:
-            await self._git.run(self._root, "merge", "--abort")
+            await self._git.run(self.root, "merge", "--abort")
             said = (ran.out + ran.err).decode("utf-8", "replace").strip()
             raise Conflict(f"the merge does not fit: {said[-400:]}", f"amiral diff {worktree.name}")
-        return await self._git.ask(self._root, "rev-parse", "HEAD")
+        return await self._git.ask(self.root, "rev-parse", "HEAD")
 
     async def discard(self, worktree: Worktree) -> str:
         """Remove a worktree and its branch; gives the commit that still holds all of its work.
@@ -143,20 +143,20 @@ class Worktrees:
         """
         kept = await self.commit(worktree, f"Discarded: {worktree.name}", "amiral")
         path = self._folder / worktree.name
-        await self._git.ask(self._root, "worktree", "remove", "--force", str(path))
-        await self._git.ask(self._root, "branch", "--quiet", "-D", worktree.branch)
+        await self._git.ask(self.root, "worktree", "remove", "--force", str(path))
+        await self._git.ask(self.root, "branch", "--quiet", "-D", worktree.branch)
         return kept
 
     async def repair(self) -> None:
         """Remove what a crash left half-made."""
         for path in self._folder.glob(f"*{_UNFINISHED}"):
-            await self._git.run(self._root, "worktree", "remove", "--force", "--force", str(path))
+            await self._git.run(self.root, "worktree", "remove", "--force", "--force", str(path))
             shutil.rmtree(path, ignore_errors=True)
 
     async def _person(self) -> dict[str, str]:
         """Let the person's own name stand on a merge they ordered."""
         told = await self._git.run(
-            self._root, "var", "GIT_COMMITTER_IDENT", env={"GIT_CONFIG_GLOBAL": _THEIR_CONFIG}
+            self.root, "var", "GIT_COMMITTER_IDENT", env={"GIT_CONFIG_GLOBAL": _THEIR_CONFIG}
         )
         found = _IDENT.match(told.out.decode("utf-8", "replace"))
         name, email = found.groups() if found else ("amiral", "amiral@amiral.invalid")
@@ -169,23 +169,23 @@ class Worktrees:
     async def _make(self, name: str, path: Path) -> None:
         ensure_private_folder(self._folder)
         fresh = path.with_name(f"{name}{_UNFINISHED}")
-        await self._git.run(self._root, "worktree", "remove", "--force", "--force", str(fresh))
+        await self._git.run(self.root, "worktree", "remove", "--force", "--force", str(fresh))
         shutil.rmtree(fresh, ignore_errors=True)
         branch = f"{_BRANCH}{name}"
         known = await self._git.tells(
-            self._root, "show-ref", "--verify", "--quiet", f"refs/heads/{branch}"
+            self.root, "show-ref", "--verify", "--quiet", f"refs/heads/{branch}"
         )
         words = (str(fresh), branch) if known else ("-b", branch, str(fresh), "HEAD")
-        await self._git.ask(self._root, "worktree", "add", "--quiet", "--force", *words)
-        await self._git.ask(self._root, "worktree", "move", "--force", str(fresh), str(path))
+        await self._git.ask(self.root, "worktree", "add", "--quiet", "--force", *words)
+        await self._git.ask(self.root, "worktree", "move", "--force", str(fresh), str(path))
 
     async def _at(self, name: str, path: Path) -> Worktree:
-        common = Path(await self._git.ask(self._root, "rev-parse", "--git-common-dir"))
-        common = common if common.is_absolute() else self._root / common
+        common = Path(await self._git.ask(self.root, "rev-parse", "--git-common-dir"))
+        common = common if common.is_absolute() else self.root / common
         git_dir = _git_dir_of(common, path)
         tree = Tree(git_dir, path)
-        prefix = await self._git.ask(self._root, "rev-parse", "--show-prefix")
-        head = await self._git.ask(self._root, "rev-parse", "HEAD")
+        prefix = await self._git.ask(self.root, "rev-parse", "--show-prefix")
+        head = await self._git.ask(self.root, "rev-parse", "HEAD")
         base = await self._git.ask(tree, "merge-base", "HEAD", head)
         return Worktree(name, f"{_BRANCH}{name}", path / prefix, tree, base)
 

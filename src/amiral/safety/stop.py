@@ -9,9 +9,9 @@ import os
 import time
 from typing import NamedTuple
 
-from amiral.base.errors import Conflict, Invalid
+from amiral.base.errors import Broken, Conflict, Invalid
 from amiral.processes import cgroup, tree
-from amiral.store.brake import Brake, BrakeError, Stop
+from amiral.store.brake import UNKNOWN, Brake, BrakeError, Stop
 
 EVERYTHING = "all"
 _DEADLINE_S = 10.0
@@ -41,10 +41,15 @@ def stop_everything(place: Place, scope: str, reason: str, by: str) -> Report:
             f"this version stops everything at once, not {scope} alone", "amiral emergency-stop"
         )
     began = time.monotonic()
-    stop = Brake(os.path.join(place.home, "brake")).engage(reason, by, time.time_ns() // 1_000_000)
+    stop, trouble = _engage(place, reason, by)
     was_doing = tuple(_doing(place.home))
     killed, survivors = _kill(place.tag)
     took_ms = round((time.monotonic() - began) * 1000)
+    if trouble:
+        raise Broken(
+            f"{len(killed)} processes were killed and {survivors} are left, but {trouble}",
+            "see to the disk, then stop again: until then agents may be started",
+        )
     return Report(stop, killed, survivors, was_doing, took_ms)
 
 
@@ -80,24 +85,27 @@ def report_text(report: Report) -> str:
     )
 
 
+def _engage(place: Place, reason: str, by: str) -> tuple[Stop, str]:
+    """Latch the brake; a disk that refuses even that must not keep anything alive."""
+    brake, now_ms = Brake(os.path.join(place.home, "brake")), time.time_ns() // 1_000_000
+    try:
+        return brake.engage(reason, by, now_ms), ""
+    except OSError as error:
+        return Stop(
+            UNKNOWN, reason, by, now_ms, EVERYTHING
+        ), f"the brake cannot be latched: {error}"
+
+
 def _kill(tag: str) -> tuple[tuple[int, ...], int]:
-    groups = _groups(tag)
-    result = tree.kill_tree((), tag, None, _DEADLINE_S)
-    killed, survivors = list(result.killed), len(result.survivors)
+    """Kill by tag, then what dropped its environment and is left in a cgroup of ours."""
+    groups = cgroup.cgroups_under(tag)
+    results = [tree.kill_tree((), tag, None, _DEADLINE_S)]
+    results += [tree.kill_tree((), "", group, _DEADLINE_S) for group in groups]
     for group in groups:
-        left = tree.kill_tree((), "", group, _DEADLINE_S)
-        killed += left.killed
-        survivors += len(left.survivors)
         cgroup.remove_cgroup(group)
-    return tuple(sorted({one.pid for one in killed})), survivors
-
-
-def _groups(tag: str) -> list[str]:
-    own = cgroup.own_cgroup_folder()
-    if own is None:
-        return []
-    prefix = cgroup.cgroup_name(tag)
-    return [os.path.join(own, name) for name in _names(own) if name.startswith(prefix)]
+    killed = {process.pid for result in results for process in result.killed}
+    survivors = {process for result in results for process in result.survivors}
+    return tuple(sorted(killed)), len(survivors)
 
 
 def _doing(home: str) -> list[str]:

@@ -1,9 +1,9 @@
 """A model that plays a scenario over HTTP: `python -m amiral.testbench.model_server FILE --port N`.
 
-Claude Code talks to it through ANTHROPIC_BASE_URL. The turns are taken in order by all that call
-it, one for each main call. `GET /calls` tells what was asked so far. A limit has the form of a
-subscription: Claude Code understands it when it is logged in by CLAUDE_CODE_OAUTH_TOKEN; with an
-API key it tries again by itself.
+Claude Code talks to it through ANTHROPIC_BASE_URL, Codex through the `base_url` (`/v1`) of a model
+provider. The turns are taken in order by all that call it, one for each main call. `GET /calls`
+tells what was asked so far. A limit has the form of a subscription: Claude Code understands it when
+it is logged in by CLAUDE_CODE_OAUTH_TOKEN; with an API key it tries again by itself.
 """
 
 import argparse
@@ -27,6 +27,7 @@ from amiral.base.clock import MS_PER_S, Clock, SystemClock
 from amiral.base.errors import AmiralError, Broken, Invalid
 from amiral.base.ids import new_id
 from amiral.testbench import anthropic_wire as wire
+from amiral.testbench import openai_wire
 from amiral.testbench.anthropic_wire import Call
 from amiral.testbench.scenario import Say, Scenario, Turn
 from amiral.testbench.scenario_yaml import parse_scenario
@@ -128,6 +129,8 @@ class ModelServer:
             routes=[
                 Route("/v1/messages", self._answer, methods=["POST"]),
                 Route("/v1/messages/count_tokens", self._count, methods=["POST"]),
+                Route("/v1/responses", self._respond, methods=["POST"]),
+                Route("/v1/responses", self._refuse_websocket),
                 Route("/calls", self._tell_calls),
             ]
         )
@@ -138,10 +141,7 @@ class ModelServer:
         except Invalid as error:
             wrong = {"type": "invalid_request_error", "message": error.message}
             return JSONResponse({"type": "error", "error": wrong}, 400)
-        self.calls.append(call)
-        turn = self._turn_for(call)
-        if turn.hang is not None:
-            await self._clock.sleep(turn.hang.seconds)
+        turn = await self._take_turn(call)
         headers = wire.headers(turn, self._clock.now_ms() // MS_PER_S)
         if wire.is_refused(turn):
             status, body = wire.refusal(turn)
@@ -153,16 +153,41 @@ class ModelServer:
         pieces = self._paced(wire.stream(turn, call, name, self._root))
         return StreamingResponse(pieces, 200, headers, "text/event-stream")
 
+    async def _respond(self, request: Request) -> Response:
+        try:
+            call = openai_wire.read_call(await request.body())
+        except Invalid as error:
+            return JSONResponse({"error": {"message": error.message}}, 400)
+        turn = await self._take_turn(call)
+        now_s = self._clock.now_ms() // MS_PER_S
+        headers = openai_wire.headers(turn, now_s)
+        if wire.is_refused(turn):
+            status, body = openai_wire.refusal(turn, now_s)
+            return Response(body, status, headers, "application/json")
+        name = new_id()
+        if not call.is_stream:
+            body = openai_wire.whole_response(turn, call, name, self._root)
+            return Response(body, 200, headers, "application/json")
+        pieces = self._paced(openai_wire.stream(turn, call, name, self._root))
+        return StreamingResponse(pieces, 200, headers, "text/event-stream")
+
+    async def _refuse_websocket(self, _request: Request) -> Response:
+        """Codex tries a WebSocket first; at this answer it falls back to HTTP at once."""
+        return Response(status_code=426)
+
     async def _count(self, request: Request) -> Response:
         return JSONResponse({"input_tokens": len(await request.body()) // 4})
 
     async def _tell_calls(self, _request: Request) -> Response:
         return Response(msgspec.json.encode(self.calls), media_type="application/json")
 
-    def _turn_for(self, call: Call) -> Turn:
-        if not call.is_main:
-            return Turn(say=Say(_SIDE_TEXT))
-        turn, self._used = self._scenario.next_turn(call.text, self._used)
+    async def _take_turn(self, call: Call) -> Turn:
+        self.calls.append(call)
+        turn = Turn(say=Say(_SIDE_TEXT))
+        if call.is_main:
+            turn, self._used = self._scenario.next_turn(call.text, self._used)
+        if turn.hang is not None:
+            await self._clock.sleep(turn.hang.seconds)
         return turn
 
     async def _paced(self, pieces: Iterator[wire.Piece]) -> AsyncIterator[bytes]:

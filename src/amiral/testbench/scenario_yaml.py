@@ -7,12 +7,11 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-import yaml
-
 from amiral.base.errors import Invalid
+from amiral.base.fences import fenced
+from amiral.base.marked_yaml import Checker, MappingNode, Node, compose, in_file, write
 from amiral.base.plain import one_line
 from amiral.testbench import scenario as sc
-from amiral.testbench.marked_yaml import Checker, Node, compose
 
 PartT = TypeVar("PartT")
 
@@ -25,25 +24,13 @@ _SIGNALS = ("TERM", "INT", "HUP")
 _DAY_S = 86_400
 _MOST_TIMES = 1000
 _MOST_RAW = 128 * 1024 * 1024
-_TICKS = re.compile("`+")
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as blocks, which people read easily."""
-
-
-def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _represent_text)
 
 
 def parse_scenario(text: str, file_name: str) -> sc.Scenario:
     """Read a scenario. Raises Invalid whose message lists every mistake as `file:line: message`."""
-    root = compose(text, file_name)
-    check = Checker(file_name)
+    place = in_file(file_name)
+    root = compose(text, place)
+    check = Checker(place)
     scenario = sc.Scenario()
     if root is None:
         check.fail(None, "empty: a scenario has turns, a default or both")
@@ -98,7 +85,7 @@ def _part(
 
 
 def _check_together(check: Checker, node: Node, what: str, found: Mapping[str, Node]) -> None:
-    is_understood = isinstance(node, yaml.MappingNode) and len(node.value) == len(found)
+    is_understood = isinstance(node, MappingNode) and len(node.value) == len(found)
     if is_understood and not any(key in found for key in _PARTS):
         check.fail(node, f"{what} does nothing: it needs one of {', '.join(_PARTS)}")
     if "use" in found and "ask" in found:
@@ -144,14 +131,7 @@ def _spec(check: Checker, node: Node) -> str:
             body[key] = check.choice(value, "spec.complexity", ("low", "medium", "high"))
         else:
             body[key] = check.text(value, f"spec.{key}")
-    return _spec_block(body)
-
-
-def _spec_block(body: Mapping[str, str | list[str]]) -> str:
-    text = yaml.dump(dict(body), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
-    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}spec\n{text}{fence}\n"
+    return fenced("spec", write(body))
 
 
 def _use(check: Checker, node: Node) -> sc.Use:

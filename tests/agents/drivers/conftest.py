@@ -44,10 +44,20 @@ def pytest_pyfunc_call(pyfuncitem):
 @pytest.fixture
 def claude():
     """The pinned Claude Code. CI never skips; a person without it is told how to get it."""
+    return pinned("claude")
+
+
+@pytest.fixture
+def codex():
+    """The pinned Codex, likewise."""
+    return pinned("codex")
+
+
+def pinned(name: str) -> str:
     folder = Path(os.environ.get("AMIRAL_CLIS") or ROOT / "clis") / "node_modules" / ".bin"
-    found = shutil.which("claude", path=str(folder))
+    found = shutil.which(name, path=str(folder))
     if found is None:
-        pytest.skip(f"no claude in {folder}: make clis")
+        pytest.skip(f"no {name} in {folder}: make clis")
     return found
 
 

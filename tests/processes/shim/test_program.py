@@ -154,6 +154,17 @@ async def test_killing_the_owner_loses_no_byte_and_the_next_one_goes_on(yard):
     assert run.out() == expected_lines(LINES) + b"still there\n\n"
 
 
+async def test_a_shim_whose_folder_was_deleted_still_ends(yard):
+    run = await yard.session("print('x' * (65 << 20), flush=True); print(input())")
+    await run.prints(b"x\n")
+    for path in run.folder.iterdir():
+        path.unlink()
+    run.folder.rmdir()
+    assert await run.link.input("i1", "y\n") == "written"
+    assert await run.exited() == Exited(0, None)
+    await run.shim_gone()
+
+
 FILLS = "import os, sys\ndata = bytes(range(256)) * 8192\nsys.stdout.buffer.write(data)"
 
 

@@ -69,7 +69,7 @@ class Claude:
 
     name = "claude"
     state_type = ClaudeState
-    login_variables: tuple[str, ...] = LOGIN
+    login = staticmethod(d.login_by(*LOGIN))
 
     def version_command(self, command: tuple[str, ...]) -> tuple[str, ...]:
         return (*command, "--version")

@@ -29,7 +29,7 @@ class Scripted:
 
     name = "scripted"
     state_type = ScriptedState
-    login_variables: tuple[str, ...] = ()
+    login = staticmethod(d.login_by())
 
     def version_command(self, command: tuple[str, ...]) -> tuple[str, ...]:
         return (*command, "--version")

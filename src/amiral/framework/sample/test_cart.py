@@ -1,3 +1,5 @@
+"""Tests of the cart."""
+
 import unittest
 
 from cart import total, with_discount

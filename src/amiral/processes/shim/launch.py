@@ -5,13 +5,11 @@ Standard library only. The child waits for `release`: in between the shim writes
 CLI ever ran that a later owner could not find. What fails up to exec comes back through a pipe.
 """
 
-import contextlib
 import errno
 import os
 import select
 import signal
 from collections.abc import Iterable
-from typing import NamedTuple, NoReturn
 
 from amiral.processes import cgroup as cgroups
 from amiral.processes import tree
@@ -28,25 +26,23 @@ _KINDS = {
 _DEFAULTS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ)
 
 
-class Plan(NamedTuple):
+class Plan:
     """What to run: nothing is inherited beside what stands here."""
 
-    argv: list[str]
-    env: dict[str, str]
-    cwd: str
-    tag: str
+    def __init__(self, argv: list[str], env: dict[str, str], cwd: str, tag: str) -> None:
+        self.argv = argv
+        self.env = env
+        self.cwd = cwd
+        self.tag = tag
 
 
-class Held(NamedTuple):
+class Held:
     """A forked CLI that waits for its release, and our ends of its pipes."""
 
-    identity: tree.Identity
-    cgroup: str | None
-    stdin: int
-    stdout: int
-    stderr: int
-    release: int
-    verdict: int
+    def __init__(self, pid: int, cgroup: str | None, ends: tuple[int, int, int, int, int]) -> None:
+        self.identity = tree.identify(pid) or tree.Identity("", pid, 0)
+        self.cgroup = cgroup
+        self.stdin, self.stdout, self.stderr, self.release, self.verdict = ends
 
 
 def hold(plan: Plan) -> Held:
@@ -63,15 +59,13 @@ def hold(plan: Plan) -> Held:
     _close((stdin[0], stdout[1], stderr[1], release[0], verdict[1]))
     for end in (stdin[1], stdout[0], stderr[0]):
         os.set_blocking(end, False)
-    identity = tree.identify(pid) or tree.Identity("", pid, 0)
-    folder = _enclose(pid, plan.tag)
-    return Held(identity, folder, stdin[1], stdout[0], stderr[0], release[1], verdict[0])
+    ends = (stdin[1], stdout[0], stderr[0], release[1], verdict[0])
+    return Held(pid, _enclose(pid, plan.tag), ends)
 
 
 def release(held: Held, plan: Plan) -> None:
     """Let it run; a Refusal when exec failed, everything cleaned up then."""
-    with contextlib.suppress(BrokenPipeError):
-        os.write(held.release, b"!")
+    _let_go(held)
     verdict = _hear(held.verdict)
     if verdict:
         abandon(held)
@@ -89,7 +83,7 @@ def abandon(held: Held) -> None:
 
 def _become(
     plan: Plan, standard: tuple[int, int, int], release: tuple[int, int], verdict: int
-) -> NoReturn:
+) -> None:
     stage = "folder"
     try:
         os.setpgid(0, 0)
@@ -108,6 +102,14 @@ def _become(
         os.write(verdict, f"{stage}:{code}".encode())
     finally:
         os._exit(_STATUS_ON_FAILURE)
+
+
+def _let_go(held: Held) -> None:
+    try:
+        os.write(held.release, b"!")
+    except BrokenPipeError:
+        # It was killed meanwhile: its end is told like any other.
+        return
 
 
 def _hear(verdict: int) -> bytes:

@@ -5,10 +5,10 @@ Standard library only, one thread, waits for nobody. Started by `python -I -S -c
 SOCKET` with the listening socket as its stdin: its owner may connect before it has begun.
 """
 
+import _socket
 import os
 import select
 import signal
-import socket
 import time
 from collections.abc import Callable
 
@@ -35,7 +35,7 @@ Interest = dict[int, tuple[int, Callable[[], object]]]
 class Shim:
     """One shim. Each round asks anew what to wait for: nothing is registered, nothing forgotten."""
 
-    def __init__(self, path: str, listener: socket.socket, wake: int, idle_s: float) -> None:
+    def __init__(self, path: str, listener: _socket.socket, wake: int, idle_s: float) -> None:
         self._listener = listener
         self._wake = wake
         self._home = os.environ.get(TAG_VARIABLE, "").partition(":")[0]
@@ -70,12 +70,14 @@ class Shim:
     def _accept_all(self) -> None:
         try:
             while True:
-                self._accept(self._listener.accept()[0])
+                # What `accept` of the socket module wraps; importing that is a sixth of our start.
+                handle, _ = self._listener._accept()  # type: ignore[attr-defined]  # noqa: SLF001
+                self._accept(_socket.socket(fileno=handle))
         except OSError:
             return
 
-    def _accept(self, arrived: socket.socket) -> None:
-        arrived.settimeout(0)
+    def _accept(self, arrived: _socket.socket) -> None:
+        os.set_blocking(arrived.fileno(), False)
         peer = peer_of(arrived, self._home)
         connection = Connection(arrived.detach())
         if peer.uid != os.getuid() or peer.below_shim:
@@ -139,8 +141,8 @@ def main(path: str, idle_s: float = IDLE_S) -> None:
     """Run as a shim on the listening socket that is our stdin; `path` is its name."""
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
-    listener = socket.socket(fileno=os.dup(0))
-    listener.settimeout(0)
+    listener = _socket.socket(fileno=os.dup(0))
+    os.set_blocking(listener.fileno(), False)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(nowhere, standard)

@@ -8,7 +8,6 @@ Standard library only. Nothing here waits: the shim's loop calls `feed.write`, `
 import os
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
 from amiral.processes import cgroup as cgroups
 from amiral.processes import tree
@@ -27,13 +26,19 @@ _READ_BYTES = 64 << 10
 Tell = Callable[[dict[str, object]], None]
 
 
-class Files(NamedTuple):
+class Files:
     """The open files of a session folder."""
 
-    folder: str
-    log: InputLog
-    out: Segments
-    err: Ring
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.log = InputLog(folder)
+        self.out = Segments(folder)
+        self.err = Ring(folder)
+
+    def close(self) -> None:
+        """Give them back to the system."""
+        for file in (self.log, self.out, self.err):
+            file.close()
 
 
 class Program:
@@ -56,6 +61,7 @@ class Program:
         self._end_of_file_by = 0.0
         self._survivors: int | None = None
         self._retry_at: float | None = None
+        self._has_complained = False
 
     @property
     def is_over(self) -> bool:
@@ -159,6 +165,9 @@ class Program:
         reach("shim.exit.before")
         try:
             write_json(self._folder, "exit.json", ended)
+        except FileNotFoundError:
+            # The folder was deleted: nobody will read it.
+            pass
         except OSError as error:
             self._suspend(error)
             return
@@ -169,13 +178,17 @@ class Program:
     def _store(self, data: bytes) -> None:
         try:
             self.out.append(data)
+        except FileNotFoundError:
+            self.out.pending = b""
         except OSError as error:
             self._suspend(error)
-        else:
-            self._retry_at = None
+            return
+        self._retry_at = None
+        self._has_complained = self._has_complained and not data
 
     def _suspend(self, error: OSError) -> None:
-        if self._retry_at is None:
+        if not self._has_complained:
+            self._has_complained = True
             self._tell({"notice": "disk_full", "message": error.strerror})
         self._retry_at = time.monotonic() + _RETRY_S
 

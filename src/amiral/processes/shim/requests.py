@@ -14,8 +14,6 @@ from amiral.processes.failpoint import reach
 from amiral.processes.shim import launch
 from amiral.processes.shim.durable import remove, write_json
 from amiral.processes.shim.feed import Answer
-from amiral.processes.shim.inputs import InputLog
-from amiral.processes.shim.output import Ring, Segments
 from amiral.processes.shim.program import Files, Program
 from amiral.processes.shim.wire import Connection, Refusal, number_of, parse, text_of, texts_of
 
@@ -136,10 +134,10 @@ class Requests:
             raise Refusal("conflict", f"session {self.program.session} was launched here already")
         session, folder = text_of(request, "session"), text_of(request, "dir")
         plan = launch.Plan(
-            argv=texts_of(request, "argv"),
-            env=_environment(request),
-            cwd=text_of(request, "cwd"),
-            tag=text_of(request, "tag"),
+            texts_of(request, "argv"),
+            _environment(request),
+            text_of(request, "cwd"),
+            text_of(request, "tag"),
         )
         files = _create_files(folder)
         try:
@@ -233,12 +231,11 @@ def _create_files(folder: str) -> Files:
     if os.path.exists(f"{folder}/meta.json"):
         raise Refusal("conflict", f"{folder} belongs to an earlier launch")
     _remove_files(folder)
-    return Files(folder, InputLog(folder), Segments(folder), Ring(folder))
+    return Files(folder)
 
 
 def _discard(files: Files) -> None:
-    for file in (files.log, files.out, files.err):
-        file.close()
+    files.close()
     _remove_files(files.folder)
 
 

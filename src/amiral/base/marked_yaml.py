@@ -1,7 +1,7 @@
-"""Pure: read YAML as texts with line numbers; no value is guessed, mistakes have places (R56)."""
+"""Pure: YAML as texts: read with line numbers, no value guessed, and written quoted (R56)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import yaml
 
@@ -13,12 +13,23 @@ _WHOLE = re.compile(r"-?[0-9]{1,12}", re.ASCII)
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?", re.ASCII)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LONGEST_REASON = 200
+_UNFOLDED = 1 << 30
+_TEXT = "tag:yaml.org,2002:str"
 
 Node = yaml.Node
+MappingNode = yaml.MappingNode
+
+Place = Callable[[int], str]
+"""Writes a line number as people find it: `shop.yaml:3`."""
 
 
-def compose(text: str, file_name: str) -> Node | None:
-    """Read one document into nodes, None when it is empty. Raises Invalid: `file:line: message`."""
+def in_file(file_name: str) -> Place:
+    """Name the lines of a file: `file:line`."""
+    return lambda line: f"{file_name}:{line}"
+
+
+def compose(text: str, place: Place) -> Node | None:
+    """Read one document into nodes, None when it is empty. Raises Invalid: `place: message`."""
     try:
         return yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -33,33 +44,54 @@ def compose(text: str, file_name: str) -> Node | None:
     except (ValueError, OverflowError, yaml.YAMLError) as error:
         line, reason = 1, f"not YAML: {error}"
     raise Invalid(
-        f"{file_name}:{line}: {one_line(reason, _LONGEST_REASON)}",
-        "Correct the file and try again.",
+        f"{place(line)}: {one_line(reason, _LONGEST_REASON)}", "Correct it and try again."
     )
 
 
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as blocks, which people read easily."""
+
+
+def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    # What is not printable reads back exactly in double quotes alone.
+    is_readable = all(line.isprintable() for line in text.split("\n"))
+    style = ("|" if "\n" in text else None) if is_readable else '"'
+    return dumper.represent_scalar(_TEXT, text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)
+
+
+def write(document: Mapping[str, str | Sequence[str]]) -> str:
+    """Write a mapping of texts and lists of texts, which read back as they are."""
+    plain = {
+        key: value if isinstance(value, str) else list(value) for key, value in document.items()
+    }
+    return yaml.dump(plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_UNFOLDED)
+
+
 class Checker:
-    """Takes nodes apart by their expected types; collects mistakes as `file:line: message`.
+    """Takes nodes apart by their expected types; collects mistakes as `place: message`.
 
     After a mistake a value of the right type is returned, so that the rest is checked too.
     """
 
-    def __init__(self, file_name: str) -> None:
-        self._file = file_name
+    def __init__(self, place: Place) -> None:
+        self._place = place
         self._errors: list[tuple[int, str]] = []
 
     def errors(self) -> list[str]:
         """Give all mistakes in the order of their lines."""
-        return [f"{self._file}:{line}: {message}" for line, message in sorted(self._errors)]
+        return [f"{self._place(line)}: {message}" for line, message in sorted(self._errors)]
 
     def fail(self, node: Node | None, message: str) -> None:
-        """Note a mistake at a node (None: the file's first line)."""
+        """Note a mistake at a node (None: the first line)."""
         line = node.start_mark.line + 1 if node is not None and node.start_mark else 1
         self._errors.append((line, message))
 
     def fields(self, node: Node, what: str, known: Sequence[str]) -> dict[str, Node]:
         """Read a mapping with known keys, each at most once."""
-        if not isinstance(node, yaml.MappingNode):
+        if not isinstance(node, MappingNode):
             self.fail(node, f"{what} must be a mapping of {', '.join(known)}")
             return {}
         found: dict[str, Node] = {}

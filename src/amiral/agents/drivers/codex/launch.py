@@ -1,0 +1,149 @@
+"""Pure: how Codex is started: its configuration, what it may do, what carries its login."""
+
+import re
+from base64 import urlsafe_b64decode
+from collections.abc import Mapping
+
+from amiral.agents import driver as d
+from amiral.agents.fields import clean_text, json_line, read_fields
+from amiral.agents.instants import read_instant
+from amiral.base.toml_text import merge, toml_text
+
+KEY = "CODEX_API_KEY"
+KEY_PROVIDER = "openai-by-key"
+API = "https://api.openai.com/v1"
+LOG_IN = "amiral login codex"
+LOGIN_FILE = "auth.json"
+RENEWED_BEFORE_MS = 30 * 60_000
+OPEN = "open"
+FEATURES = (
+    *("apps", "browser_use", "computer_use", "goals", "image_generation", "memories"),
+    *("plugins", "remote_plugin", "skill_search", "tool_suggest"),
+)
+CONFIG: Mapping[str, object] = {
+    "check_for_update_on_startup": False,
+    "cli_auth_credentials_store": "file",
+    "agents": {"enabled": False},
+    "analytics": {"enabled": False},
+    "history": {"persistence": "none"},
+    "features": dict.fromkeys(FEATURES, False),
+    "sandbox_workspace_write": {"exclude_slash_tmp": True},
+}
+UNHEARD = (
+    *("item/agentMessage/delta", "item/plan/delta", "item/commandExecution/outputDelta"),
+    *("item/fileChange/outputDelta", "item/fileChange/patchUpdated", "turn/diff/updated"),
+    *("item/reasoning/summaryTextDelta", "item/reasoning/textDelta"),
+)
+CLIENT = {"name": "amiral", "title": "amiral", "version": "1"}
+ANOTHER_S = re.compile(r"claude.*|(?:sonnet|opus|haiku)\b.*|opusplan|default|inherit")
+ALL = "all"
+RUNNING, CHANGING = frozenset({"Bash"}), frozenset({"Write", "Edit", "NotebookEdit"})
+READING, WEB = frozenset({"Read", "Glob", "Grep", "LS"}), frozenset({"WebSearch", "WebFetch"})
+
+
+def plan(seat: d.Seat) -> d.Launch:
+    """Plan the process.
+
+    The identity stands in AGENTS.md, which Codex reads again when it resumes a thread.
+    """
+    home = seat.config_home
+    person = f"[user]\n\tname = {seat.worker}\n\temail = {seat.worker}@amiral.invalid\n"
+    files = (
+        d.FileToWrite(".gitconfig", person),
+        d.FileToWrite("AGENTS.md", clean_text(seat.identity)),
+        d.FileToWrite("config.toml", toml_text(_config(seat))),
+    )
+    env = {**seat.login, **_folders(home), "TMPDIR": seat.tmp}
+    return d.Launch(_argv(seat.command), env, seat.cwd, files, (*_greeting(), _thread(seat)))
+
+
+def login(options: Mapping[str, object]) -> d.Login:
+    """Tell what carries the login: of Codex's own provider, or of the one the owner chose."""
+    name, providers = options.get("model_provider", "openai"), options.get("model_providers")
+    found = providers.get(name) if isinstance(providers, dict) else None
+    own = found if isinstance(found, dict) else {}
+    if name == "openai" or own.get("requires_openai_auth") is True:
+        is_needed = "openai_base_url" not in options
+        return d.Login((KEY,), (LOGIN_FILE,), LOG_IN, is_needed, renewal)
+    key = own.get("env_key")
+    return d.Login((key,), is_needed=True) if isinstance(key, str) else d.Login()
+
+
+def renewal(command: tuple[str, ...], folder: str, content: bytes, now_ms: int) -> d.Launch | None:
+    """Plan the renewal of a login that ends soon, None for any other one.
+
+    Codex itself renews in the last five minutes, and each process by itself: too late for one of
+    several, whose token is used up already.
+    """
+    tokens = read_fields(content)
+    ends_ms = _end_of(tokens.inner("tokens").text("access_token")) if tokens else None
+    if ends_ms is None or ends_ms - now_ms > RENEWED_BEFORE_MS:
+        return None
+    files = (d.FileToWrite("config.toml", toml_text(CONFIG)),)
+    asked = request("renew", "account/read", {"refreshToken": True})
+    return d.Launch(_argv(command), _folders(folder), folder, files, (*_greeting(), asked))
+
+
+def request(name: str, method: str, params: Mapping[str, object]) -> d.Input:
+    """Give the line of a request, whose number is the line's own id."""
+    return d.Input(name, json_line({"id": name, "method": method, "params": params}))
+
+
+def _argv(command: tuple[str, ...]) -> tuple[str, ...]:
+    return (*command, "app-server")
+
+
+def _folders(home: str) -> dict[str, str]:
+    return {"HOME": home, "CODEX_HOME": home}
+
+
+def _greeting() -> tuple[d.Input, ...]:
+    told = {"clientInfo": CLIENT, "capabilities": {"optOutNotificationMethods": UNHEARD}}
+    started = d.Input("initialized", json_line({"method": "initialized"}))
+    return request("initialize", "initialize", told), started
+
+
+def _config(seat: d.Seat) -> Mapping[str, object]:
+    variables = login(seat.options).variables
+    own: dict[str, object] = {
+        "features": {"shell_tool": _has(seat, RUNNING | READING)},
+        "web_search": "live" if _has(seat, WEB) else "disabled",
+        "shell_environment_policy": {"exclude": list(variables)},
+    }
+    if KEY in seat.login and KEY in variables:
+        address = seat.options.get("openai_base_url", API)
+        provider = {"name": "OpenAI", "base_url": address, "env_key": KEY, "wire_api": "responses"}
+        own |= {"model_provider": KEY_PROVIDER, "model_providers": {KEY_PROVIDER: provider}}
+    return merge(merge(CONFIG, own), seat.options)
+
+
+def _thread(seat: d.Seat) -> d.Input:
+    """Who may run commands may write in the folder; who may only edit is asked at each change.
+
+    The folder is the process's own: Codex would trust one named here, and run what its .codex says.
+    """
+    may_run = _has(seat, RUNNING)
+    asks = may_run or _has(seat, CHANGING)
+    told = {"approvalPolicy": "on-request" if asks else "never"}
+    told["sandbox"] = "workspace-write" if may_run else "read-only"
+    if seat.model and not ANOTHER_S.fullmatch(seat.model):
+        told["model"] = seat.model
+    if not seat.resume_key:
+        return request(OPEN, "thread/start", told)
+    known = {"threadId": seat.resume_key, "excludeTurns": True}
+    return request(OPEN, "thread/resume", {**known, **told})
+
+
+def _has(seat: d.Seat, tools: frozenset[str]) -> bool:
+    return seat.tools == ALL or not tools.isdisjoint(seat.tools)
+
+
+def _end_of(token: str) -> int | None:
+    """Read when a JSON web token ends, None when it does not tell."""
+    claims = token.split(".")[1:2]
+    try:
+        told = urlsafe_b64decode(claims[0] + "==") if claims else b""
+    except ValueError:
+        return None
+    found = read_fields(told)
+    return read_instant(found.value("exp")) if found else None

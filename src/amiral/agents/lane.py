@@ -1,0 +1,153 @@
+"""One worker's lane: its queue served in order, one turn at a time, whatever goes wrong."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from amiral.agents import rows
+from amiral.agents.control import Control
+from amiral.agents.opening import CannotStart
+from amiral.agents.rows import Queued
+from amiral.agents.sessions import Sessions
+from amiral.agents.waiting import happens
+from amiral.base import events as ev
+from amiral.base.clock import Clock
+from amiral.base.errors import AmiralError, Denied, Invalid, NotFound
+from amiral.base.ids import new_id
+from amiral.store.brake import Brake
+from amiral.store.journal import Journal, Rows
+
+IDLE_S = 1800.0
+"""After so long without work a worker's CLI is ended; its conversation is resumed by key."""
+
+MOST_FAULTS = 5
+"""Faults of our own in a row after which a turn is given up, so that its queue can go on."""
+
+_BRAKE_POLL_S = 1.0
+_FIRST_PAUSE_S = 0.5
+_LONGEST_PAUSE_S = 30.0
+_HOPELESS = (NotFound, Denied, Invalid, CannotStart)
+"""What trying again does not mend; anything else a machine may recover from."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What every lane uses; `run` is the one door."""
+
+    journal: Journal
+    clock: Clock
+    brake: Brake
+    sessions: Sessions
+    run: Callable[[Queued, Control], Awaitable[None]]
+
+
+class Lane:
+    """Serves one worker until it is stopped; `control` is the running turn's, None between two."""
+
+    def __init__(self, worker: str, engine: Engine) -> None:
+        self.control: Control | None = None
+        self._worker, self._engine = worker, engine
+        self._news = asyncio.Event()
+        self._message = self._told = ""
+        self._tries = self._faults = 0
+        self._task = asyncio.create_task(self._serve(), name=f"lane {worker}")
+
+    def wake(self) -> None:
+        """Have the queue looked at."""
+        self._news.set()
+
+    async def stop(self) -> None:
+        """Let go; a running turn goes on under its shim."""
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
+    async def _serve(self) -> None:
+        while True:
+            try:
+                await self._serve_next()
+            except AmiralError as error:
+                await self._pause(error.message)
+            except Exception as fault:  # noqa: BLE001 - crash-only: gone on from the journal
+                self._faults += 1
+                await self._pause(repr(fault))
+
+    async def _serve_next(self) -> None:
+        message = self._next()
+        if message is None:
+            await self._idle()
+        elif message.state in ("queued", "resuming") and self._engine.brake.state() is not None:
+            await self._engine.clock.sleep(_BRAKE_POLL_S)
+        elif self._faults >= MOST_FAULTS:
+            await self._give_up(message, f"amiral met a fault {self._faults} times: {self._told}")
+        else:
+            await self._carry_on(message)
+
+    def _next(self) -> Queued | None:
+        """The oldest unfinished message, None when there is none or the worker is parked."""
+        found = rows.waiting(self._engine.journal.rows, self._worker)
+        return found[0] if found and found[0].state != "parked" else None
+
+    async def _idle(self) -> None:
+        if await happens(self._news, self._engine.clock, IDLE_S):
+            self._news.clear()
+        else:
+            await self._engine.sessions.rest(self._worker)
+
+    async def _carry_on(self, message: Queued) -> None:
+        """Run the turn; a wish about it outlives a trouble, after which it is run again."""
+        if self.control is None or self._message != message.message:
+            self.control, self._message = Control(), message.message
+            self._forget_troubles()
+        try:
+            await self._engine.run(message, self.control)
+        except _HOPELESS as error:
+            reason = ". ".join(part for part in (error.message, error.next_step) if part)
+            await self._give_up(message, reason)
+        else:
+            self.control = None
+            self._forget_troubles()
+            await self._let_rest(message)
+
+    async def _let_rest(self, message: Queued) -> None:
+        """A message that came back to its queue waits before it is sent again, longer each time."""
+        now = rows.find_waiting(self._engine.journal.rows, message.message)
+        if now is not None and now.returns > message.returns:
+            await self._engine.clock.sleep(_FIRST_PAUSE_S * 2 ** (now.returns - 1))
+
+    async def _give_up(self, message: Queued, reason: str) -> None:
+        """End a message that cannot be carried out as failed, with what it has started."""
+        now = rows.find_waiting(self._engine.journal.rows, message.message)
+        if now is not None and now.session:
+            with contextlib.suppress(AmiralError):
+                await self._engine.sessions.abandon(now.session, "its turn cannot go on")
+
+        def claim(read: Rows) -> tuple[list[ev.Event], None]:
+            found = rows.find_waiting(read, message.message)
+            return ([] if found is None else _failed(found, reason)), None
+
+        await self._engine.journal.decide(claim)
+        self.control = None
+        self._forget_troubles()
+
+    async def _pause(self, trouble: str) -> None:
+        """Tell a trouble once, and wait, longer each time."""
+        if self._engine.brake.state() is None and trouble != self._told:
+            text = f"a turn of {self._worker} goes on from the journal after a fault: {trouble}"
+            with contextlib.suppress(AmiralError):
+                await self._engine.journal.append(ev.WarningRaised("turn", text))
+                self._told = trouble
+        pause_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0**self._tries)
+        self._tries += 1
+        await self._engine.clock.sleep(pause_s)
+
+    def _forget_troubles(self) -> None:
+        self._tries = self._faults = 0
+        self._told = ""
+
+
+def _failed(message: Queued, reason: str) -> list[ev.Event]:
+    who = (message.turn or new_id(), message.message, message.worker, "")
+    started = [] if message.turn else [ev.TurnStarted(*who, message.message)]
+    ended = ev.TurnEnded(*who, position=(1, 0), outcome="failed", reason=reason)
+    return [*started, ended]

@@ -1,0 +1,130 @@
+"""What `amiral doctor` looks at on the machine itself: Python, SQLite, git, kernel, clock."""
+
+import asyncio
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from amiral.base.clock import MS_PER_S, iso_utc
+from amiral.base.errors import AmiralError
+from amiral.local.check import Check
+from amiral.processes.spawn import Spawner, base_environment
+from amiral.store.brake import Brake
+from amiral.store.database import Database, SqlError
+
+_OLDEST_PYTHON = (3, 11)
+_GIT_TIMEOUT_S = 20.0
+_LEAST_FILES, _GOOD_FILES = 128, 1024
+_EARLIEST_MS = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp()) * MS_PER_S
+_TOLERATED_MS = 60 * MS_PER_S
+_ON_MACOS = (
+    "macOS: written for it, not tried on it yet",
+    "macOS: a shim does not adopt what its CLI leaves behind, so that survives the CLI",
+    "macOS: what was acknowledged is with the drive, which may still hold it in its cache",
+)
+
+
+def look_at_python() -> Iterator[Check]:
+    """Look at the Python that runs this."""
+    ok = sys.version_info[:2] >= _OLDEST_PYTHON
+    fix = "" if ok else "make setup PYTHON=… with Python 3.11 or later"
+    detail = f"{platform.python_version()} ({sys.executable})"
+    yield Check("python", ok, detail, fix, needed=True)
+
+
+def look_at_platform(system: str, lacking: Sequence[str]) -> Iterator[Check]:
+    """Say in words what this system cannot give; `system` as in `sys.platform`."""
+    name = f"{platform.system()} {platform.release()} on {platform.machine()}"
+    is_known = system in ("linux", "darwin")
+    fix = "" if is_known else "use Linux, or macOS with what it lacks"
+    yield Check("platform", is_known, name, fix, needed=True)
+    words = [*(_ON_MACOS if system == "darwin" else ()), *lacking]
+    yield from (Check("platform", ok=False, detail=sentence) for sentence in words)
+    if not words:
+        yield Check("process trees", ok=True, detail="/proc, pidfd, a cgroup v2 for each session")
+
+
+def look_at_landlock(modules: Path) -> Iterator[Check]:
+    """Tell whether the kernel has what a later version fences agents with."""
+    try:
+        is_on = "landlock" in modules.read_text().strip().split(",")
+        state = "on" if is_on else "not among the security modules of this kernel"
+    except OSError:
+        state = "the kernel does not tell it here"
+    detail = f"Landlock: {state}; used from a later version, this one fences no agent"
+    yield Check("sandbox", ok=True, detail=detail)
+
+
+def look_at_sqlite(home: Path) -> Iterator[Check]:
+    """See whether SQLite can keep a write-ahead log where the journals lie."""
+    folder = nearest_folder(home)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".amiral-doctor-", dir=folder) as place:
+            version, mode = _try_wal(Path(place, "probe.db"))
+    except (SqlError, OSError) as error:
+        fix = "put AMIRAL_HOME on a local disk that you can write to"
+        yield Check("sqlite", ok=False, detail=f"in {folder}: {error}", fix=fix, needed=True)
+        return
+    ok = mode == "wal"
+    fix = "" if ok else "put AMIRAL_HOME on a local disk"
+    yield Check("sqlite", ok, f"{version}, journal mode {mode} in {folder}", fix, needed=True)
+
+
+def look_at_git(home: Path) -> Iterator[Check]:
+    """See whether git is there; without it the sample project is a plain folder."""
+    try:
+        told = asyncio.run(_ask_git(home))
+        yield Check("git", ok=True, detail=told)
+    except AmiralError as error:
+        yield Check("git", ok=False, detail=error.message, fix="install git")
+
+
+def look_at_clock(now_ms: int, written: Path) -> Iterator[Check]:
+    """See whether the clock is plausible, and not behind the last write of the file `written`."""
+    newest_ms = _EARLIEST_MS
+    if written.exists():
+        newest_ms = max(newest_ms, written.stat().st_mtime_ns // 1_000_000)
+    ok = now_ms + _TOLERATED_MS >= newest_ms
+    detail, fix = iso_utc(now_ms), ""
+    if not ok:
+        detail += f" is before {iso_utc(newest_ms)}, which is past already"
+        fix = "set the clock of this machine"
+    yield Check("clock", ok, detail, fix)
+
+
+def look_at_open_files(allowed: int) -> Iterator[Check]:
+    """See how many files and connections one process may hold open; negative = no limit."""
+    ok = allowed < 0 or allowed >= _GOOD_FILES
+    fix = "" if ok else f"ulimit -n {_GOOD_FILES}"
+    detail = f"{allowed if allowed >= 0 else 'any number'} a process"
+    yield Check("open files", ok, detail, fix, needed=0 <= allowed < _LEAST_FILES)
+
+
+def nearest_folder(path: Path) -> Path:
+    """Give `path`, or the folder above it that exists."""
+    return next(folder for folder in (path, *path.parents) if folder.is_dir())
+
+
+def _try_wal(path: Path) -> tuple[str, str]:
+    database = Database(path, writes=True)
+    try:
+        version = str(database.rows("select sqlite_version()")[0][0])
+        mode = str(database.rows("pragma journal_mode = wal")[0][0])
+        database.run("create table probe (one)")
+    finally:
+        database.close()
+    return version, mode
+
+
+async def _ask_git(home: Path) -> str:
+    ran = await Spawner(Brake(home / "brake"), "").run(
+        ("git", "--version"),
+        kind="own",
+        env=base_environment(),
+        cwd="/",
+        timeout_s=_GIT_TIMEOUT_S,
+    )
+    return ran.out.decode("utf-8", "replace").strip().removeprefix("git version ") or "no answer"

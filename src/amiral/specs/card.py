@@ -1,0 +1,126 @@
+"""Pure: how specs look to people: a card to act on, a line of a list, one in full."""
+
+from collections.abc import Iterable, Sequence
+
+from amiral.base.plain import one_line
+from amiral.specs.spec import Spec, Status
+
+_LONGEST = 160
+_SHORT_COMMIT = 7
+_MARKS = {Status.DRAFT: "?", Status.APPROVED: "⏳", Status.EXECUTING: "⏳", Status.DONE: "✓"}
+
+
+def card(spec: Spec) -> str:
+    """Write what one needs to judge a spec, and the next step as commands."""
+    count = len(spec.acceptance)
+    lines = [
+        f"Spec {spec.id} · {_state(spec)} · {spec.complexity}",
+        one_line(spec.title, _LONGEST),
+        f"Why     {one_line(spec.problem, _LONGEST)}",
+        f"How     {one_line(spec.approach, _LONGEST)}",
+        f"Done when  {_criteria(str(count), count)} · Files {len(spec.files)}",
+        *_progress(spec),
+        _commands(spec),
+    ]
+    return "\n".join(lines)
+
+
+def cards(specs: Iterable[Spec], refusals: Sequence[str] = ()) -> str:
+    """Write a card for each spec of an answer, and what was wrong with other blocks of it."""
+    told = [card(spec) for spec in specs]
+    if refusals:
+        told.append("\n".join(f"✗ {one_line(refusal, 300)}" for refusal in refusals))
+    return "\n\n".join(told)
+
+
+def line(spec: Spec) -> str:
+    """Write one spec in a list."""
+    mark = "✗" if _is_stuck(spec) else _MARKS[spec.status]
+    return f"{mark} {spec.id}  {_state(spec):<9}  {one_line(spec.title, 80)}"
+
+
+def in_full(spec: Spec) -> str:
+    """Write everything of a spec."""
+    criteria = [_criterion(spec, number) for number in range(len(spec.acceptance))]
+    files = [f"  {one_line(file, _LONGEST)}" for file in spec.files] or ["  none named"]
+    parts = [
+        f"Spec {spec.id} · {_state(spec)} · {spec.complexity} · revision {spec.revision}",
+        one_line(spec.title, _LONGEST),
+        f"\nWhy\n{spec.problem}",
+        f"\nHow\n{spec.approach}",
+        "\nDone when",
+        *criteria,
+        "\nFiles",
+        *files,
+        f"\nWritten by {spec.author} in {spec.conversation}",
+        *([f"On branch {spec.branch}, attempt {spec.attempt}"] if spec.branch else []),
+        *_progress(spec),
+        _commands(spec),
+    ]
+    return "\n".join(parts)
+
+
+def reference(spec: Spec) -> str:
+    """Write the id by which exactly this revision is approved (R44)."""
+    return spec.id if spec.revision == 1 else f"{spec.id}.{spec.revision}"
+
+
+def _state(spec: Spec) -> str:
+    return "failed" if spec.is_failed else spec.status
+
+
+def _is_stuck(spec: Spec) -> bool:
+    return spec.is_failed or spec.status is Status.REJECTED
+
+
+def _criterion(spec: Spec, number: int) -> str:
+    tick = spec.ticks[number] if number < len(spec.ticks) else ""
+    met = f"  ({one_line(tick, _LONGEST)})" if tick else ""
+    return f"  {'✓' if tick else '-'} {spec.acceptance[number]}{met}"
+
+
+def _progress(spec: Spec) -> list[str]:
+    reason = f": {one_line(spec.reason, _LONGEST)}" if spec.reason else ""
+    match spec.status:
+        case Status.DRAFT:
+            return []
+        case Status.APPROVED if spec.is_failed:
+            return [f"✗ attempt {spec.attempt} failed{reason}"]
+        case Status.APPROVED:
+            return [f"✓ approved by {spec.by}{reason} · ⏳ waits for its turn"]
+        case Status.REJECTED:
+            return [f"✗ rejected by {spec.by}{reason}"]
+        case Status.EXECUTING:
+            return [f"⏳ {spec.worker}"]
+        case _:
+            return [_outcome(spec)]
+
+
+def _outcome(spec: Spec) -> str:
+    met = sum(1 for tick in spec.ticks if tick)
+    count = len(spec.acceptance)
+    parts = [f"✓ done · {_criteria(f'{met}/{count}', count)}"]
+    parts += [f"commit {spec.commit[:_SHORT_COMMIT]}"] if spec.commit else []
+    parts += [f"tests {one_line(spec.tests)}"] if spec.tests else []
+    parts += [f"merged as {spec.merged[:_SHORT_COMMIT]}"] if spec.merged else []
+    return " · ".join(parts)
+
+
+def _criteria(shown: str, count: int) -> str:
+    return f"{shown} {'criterion' if count == 1 else 'criteria'}"
+
+
+def _commands(spec: Spec) -> str:
+    match spec.status:
+        case Status.DRAFT:
+            return f"/approve {reference(spec)}   /reject {spec.id}   /spec {spec.id}"
+        case Status.APPROVED if spec.is_failed:
+            return f"/retry {spec.id}   /reject {spec.id}   /spec {spec.id}"
+        case Status.APPROVED:
+            return f"/reject {spec.id}   /spec {spec.id}"
+        case Status.REJECTED:
+            return f"/revise {spec.id}   /spec {spec.id}"
+        case Status.EXECUTING:
+            return f"/interrupt {spec.worker}   /spec {spec.id}"
+        case _:
+            return f"/spec {spec.id}"

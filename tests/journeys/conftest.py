@@ -1,0 +1,140 @@
+"""Whole amirals in homes of their own; each ends with nothing left running and no fault told."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from amiral.base.errors import AmiralError
+from amiral.testbench.model_server import ModelServer
+from amiral.testbench.netns import isolating
+from amiral.testbench.rig import Rig, scripted_config
+from amiral.testbench.scenario_yaml import parse_scenario
+
+INSIDE = "AMIRAL_TEST_INSIDE"
+ROOT = Path(__file__).parents[2]
+NOISE = ("Traceback", "never retrieved", "never awaited", "a fault of amiral", "met a fault")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Run a test marked `isolated` or `mounting` in a process of its own inside a namespace.
+
+    `isolated`: no network but the loopback; `mounting`: mounts of its own.
+    """
+    if os.environ.get(INSIDE) or not (into := _namespace(pyfuncitem)):
+        return None
+    inner = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    ran = subprocess.run(
+        into([*inner, "--timeout=60", f"{pyfuncitem.path}::{pyfuncitem.name}"]),
+        cwd=ROOT,
+        env={**os.environ, INSIDE: "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ran.returncode != 0:
+        pytest.fail(f"{ran.stdout}\n{ran.stderr}", pytrace=False)
+    return True
+
+
+def _namespace(item):
+    marks = {"isolated": isolating, "mounting": mounting}
+    return next((into for name, into in marks.items() if item.get_closest_marker(name)), None)
+
+
+def mounting(command):
+    return ["unshare", "-m", *([] if os.geteuid() == 0 else ["-r"]), *command]
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "isolated: sees no network but the loopback")
+    config.addinivalue_line("markers", "mounting: has mounts of its own")
+
+
+class Yard:
+    """Makes rigs, and ends them."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.rigs: list[Rig] = []
+
+    def rig(self, config="", environ=None, project="shop", folder="") -> Rig:
+        """Give a rig that is not started; `folder` parts several homes of one test."""
+        inside = self.folder / folder
+        inside.mkdir(exist_ok=True)
+        rig = Rig(inside, config or scripted_config(), environ, project)
+        self.rigs.append(rig)
+        return rig
+
+    def scripted(self, scenario="", more="", **options) -> Rig:
+        """Give a rig whose workers play this scenario; `more` is added to its amiral.toml."""
+        path = self.folder / "scenario.yaml"
+        path.write_text(scenario, "utf-8")
+        return self.rig(scripted_config(path if scenario else None) + more, **options)
+
+    def clear(self):
+        for rig in self.rigs:
+            report = rig.stop()
+            assert report.code == 0, report
+            assert report.json()["survivors"] == 0
+            for noise in NOISE:
+                assert noise not in rig.log(), rig.log()
+
+
+class Model(ModelServer):
+    """A scripted model in a thread of its own that keeps every request as it came."""
+
+    def __init__(self, scenario: str, root=""):
+        super().__init__(parse_scenario(scenario, "scenario"), root=root)
+        self.bodies: list[str] = []
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        self._do(self.start())
+        return self
+
+    def __exit__(self, *_exception):
+        self._do(self.stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _answer(self, request):
+        self.bodies.append((await request.body()).decode())
+        return await super()._answer(request)
+
+    def _do(self, work):
+        done: Future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        return done.result(30)
+
+
+@pytest.fixture
+def yard():
+    """A short path, since sockets lie in it; private, since homes do."""
+    folder = Path(tempfile.mkdtemp(prefix="amiral-"))
+    yard = Yard(folder)
+    try:
+        yield yard
+        yard.clear()
+    finally:
+        for rig in yard.rigs:
+            try:
+                rig.stop()
+            except (AmiralError, OSError, ValueError):
+                continue
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def model():
+    return Model

@@ -53,8 +53,8 @@ fuzz: setup ## the properties of the pure modules with many more examples
 soak: setup ## SOAK_S seconds (120) of messages with kills in between; memory, lost and doubled ones
 	$(BIN)/python -m benchmarks.soak
 
-demo: ## comes with a later release: says so
-	@echo "demo: not in this version; \`make up\` serves a sample project with a scripted worker" >&2; exit 1
+demo: setup ## the whole journey on a throw-away project, no account, no key
+	$(BIN)/amiral demo
 
 up: setup ## serve the project at PROJECT=path, or else a sample, until Ctrl-C
 	$(BIN)/amiral up $(if $(PROJECT),"$(PROJECT)",--sample)

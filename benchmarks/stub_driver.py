@@ -5,7 +5,7 @@ The answer of a turn is the time in nanoseconds of CLOCK_MONOTONIC: the one its 
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from amiral.agents import driver as d
@@ -19,7 +19,6 @@ class StubState:
 class Stub:
     name = "stub"
     state_type = StubState
-    login_variables: tuple[str, ...] = ()
 
     def version_command(self, command: tuple[str, ...]) -> tuple[str, ...]:
         del command
@@ -30,6 +29,10 @@ class Stub:
 
     def warning_for(self, version: str) -> str:
         return version.removeprefix("1")
+
+    def login(self, options: Mapping[str, object]) -> d.Login:
+        del options
+        return d.Login()
 
     def open(self, seat: d.Seat) -> tuple[StubState, d.Launch]:
         return StubState(), d.Launch(seat.command, {"HOME": seat.config_home}, seat.cwd)

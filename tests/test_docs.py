@@ -110,9 +110,3 @@ def test_the_readme_names_commands_of_this_version_only():
     assert named
     offenders = [name for name in sorted(named) if name not in rows or rows[name].later]
     hold(offenders, "README.md lists commands that this version has.")
-
-
-def test_every_name_in_capitals_of_a_setting_is_one():
-    readme = (ROOT / "README.md").read_text("utf-8")
-    known = {"AMIRAL_HOME", "AMIRAL_CLIS"}
-    assert set(re.findall(r"\bAMIRAL_[A-Z_]+", readme)) <= known

@@ -4,17 +4,20 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 from amiral.agents.answers import Answers
-from amiral.agents.clis import Cli, CliState, find_cli, look_at
+from amiral.agents.clis import Cli, CliState, find_clis, look_at
 from amiral.agents.declared import load_declared
 from amiral.agents.driver import Driver
 from amiral.agents.drivers import claude, scripted
+from amiral.agents.drivers.codex import driver as codex
 from amiral.agents.inbox import Inbox
+from amiral.agents.places import Places
+from amiral.agents.renewal import Renewals
 from amiral.agents.roster import ROLE, Roster
 from amiral.agents.seats import Seats
 from amiral.agents.sessions import SessionPlace, Sessions
@@ -25,12 +28,13 @@ from amiral.base import events as ev
 from amiral.base.clock import SystemClock
 from amiral.base.errors import AmiralError, NotFound
 from amiral.base.ids import digest
-from amiral.base.settings import Settings
+from amiral.base.settings import ProjectSettings, Settings
 from amiral.commands.admin import AdminCommands
 from amiral.commands.chat import Chat
 from amiral.commands.help import Help
 from amiral.commands.limits import LimitCommands
 from amiral.commands.looking import Looking
+from amiral.commands.page import PageCommands
 from amiral.commands.registry import Caller, Commands, Parsed, Reply, Role
 from amiral.commands.safety import SafetyCommands
 from amiral.commands.table import TABLE
@@ -44,33 +48,32 @@ from amiral.processes.tree import boot_id
 from amiral.projects.project import Project
 from amiral.projects.trust import Trust
 from amiral.safety.stop import Place
+from amiral.specs.tables import SPECS
+from amiral.specwork import Ground, SpecWork
 from amiral.store.brake import Brake
 from amiral.store.files import ensure_private_folder
 from amiral.store.journal import Journal, Rows
 from amiral.store.redact import Redactor
+from amiral.web.sessions import WEB_SESSIONS
 
 _READY_SHIMS = 1
 _LONGEST_TURN_S = 4 * 3600.0
 _REFRESH_S = 2.0
-_TABLES = (ENGINE, CONVERSATIONS, ROLE)
+_TABLES = (ENGINE, CONVERSATIONS, ROLE, SPECS, WEB_SESSIONS)
 
 
 def known_drivers() -> Mapping[str, Driver[Any]]:
     """Give the drivers by name: those shipped, then those of other packages (`amiral.drivers`)."""
-    shipped: list[Driver[Any]] = [claude.DRIVER, scripted.DRIVER]
+    shipped: list[Driver[Any]] = [claude.DRIVER, codex.DRIVER, scripted.DRIVER]
     others = [point.load() for point in entry_points(group="amiral.drivers")]
     return {driver.name: driver for driver in (*others, *shipped)}
 
 
-def installed_clis(settings: Settings, environ: Mapping[str, str]) -> dict[str, Cli | AmiralError]:
+def installed_clis(
+    settings: Settings, environ: Mapping[str, str], home: Path
+) -> dict[str, Cli | AmiralError]:
     """Look for the CLI of every driver; an error says what is missing."""
-    found: dict[str, Cli | AmiralError] = {}
-    for name, driver in known_drivers().items():
-        try:
-            found[name] = find_cli(driver, settings.driver(name), environ)
-        except AmiralError as error:
-            found[name] = error
-    return found
+    return find_clis(known_drivers(), settings, environ, home / "logins")
 
 
 def socket_path(home: Path, project: Project) -> Path:
@@ -90,7 +93,7 @@ class App:
         self.over = asyncio.Event()
         self.tag = digest(str(home))
         self._folder = home / "projects" / project.id
-        self._clis = installed_clis(settings, os.environ)
+        self._clis = installed_clis(settings, os.environ, home)
         self._closing = contextlib.AsyncExitStack()
         self._ends_agents = False
         self._warnings = warnings
@@ -113,13 +116,34 @@ class App:
             self.journal, lambda: load_declared(trust, self.project), self.default_driver()
         )
         await self.roster.refresh()
+        self.specwork = SpecWork(self._ground())
+        await self.specwork.worktrees.repair()
         self.inbox = self._engine(token)
         self._closing.push_async_callback(self._end_sessions)
-        await self._listen(self._commands(trust))
+        commands = self._commands(trust)
+        await self._serve_page(commands)
+        await self._listen(commands)
+        renewals = Renewals(self.journal, self.clock, self.spawner, self._clis.values())
+        await renewals.renew()
         self.inbox.start()
         self._closing.push_async_callback(self.inbox.stop)
-        upkeep = asyncio.create_task(self._keep_up())
-        self._closing.callback(upkeep.cancel)
+        self._run("upkeep", self._keep_up())
+        self._run("logins", renewals.run())
+        settings = self.settings.projects.get(self.project.name, ProjectSettings())
+        for name, work in self.specwork.tasks(self.inbox, settings):
+            self._run(name, work)
+
+    def _run(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        """Run one of the long tasks; its unexpected end is told, never silent."""
+
+        async def watched() -> None:
+            try:
+                await work
+            except Exception as fault:  # noqa: BLE001 whatever it was, a person must know
+                await self.journal.append(ev.WarningRaised(name, f"{name} ended: {fault!r}"))
+
+        task = asyncio.create_task(watched(), name=name)
+        self._closing.callback(task.cancel)
 
     async def close(self) -> None:
         """Let go of everything, last things first; agents in mid turn go on under their shims."""
@@ -137,6 +161,26 @@ class App:
         self._closing.callback(self.socket_path.unlink, missing_ok=True)
         self._closing.callback(server.close)
 
+    async def _serve_page(self, commands: Commands) -> None:
+        # It costs 100 ms and 5 MB, which only a process that serves need pay.
+        from amiral.web.server import Site, WebServer  # noqa: PLC0415
+
+        settings = self.settings
+        site = Site(
+            title=self.project.name,
+            hub=settings.hub,
+            is_exact="hub.port" in settings.sources,
+            is_read_only=settings.web.control == "off",
+            socket_path=self.socket_path.with_suffix(".http.sock"),
+        )
+        self.web = WebServer(commands, self.journal, self.clock, self._role_of, site)
+        self._closing.push_async_callback(self.web.close)
+        await self.web.start()
+
+    def new_url(self) -> str:
+        """Give the page's address with a new one-time code; raises Broken when there is none."""
+        return self.web.new_url()
+
     @property
     def socket_path(self) -> Path:
         """Where the project's process listens."""
@@ -144,11 +188,15 @@ class App:
 
     async def clis(self) -> list[CliState]:
         """Look at every CLI there may be."""
-        probe = self.home / "run"
-        return [
-            await look_at(driver, self._clis[name], self.spawner, probe)
-            for name, driver in known_drivers().items()
-        ]
+        return [await self._look_at(name) for name in self._clis]
+
+    async def _look_at(self, name: str) -> CliState:
+        """A program that cannot even be started is told of like one that is missing."""
+        driver, found = known_drivers()[name], self._clis[name]
+        try:
+            return await look_at(driver, found, self.spawner, self.home / "run")
+        except AmiralError as error:
+            return CliState(name, problem=error.message, fix=error.next_step or "install it again")
 
     def notices(self) -> tuple[str, ...]:
         """Tell what a person should know before the first message."""
@@ -156,6 +204,7 @@ class App:
         return (
             *(("no agent CLI found: the scripted worker answers",) if scripted_only else ()),
             *self._warnings,
+            *self.web.problems,
             *self.roster.notices(),
         )
 
@@ -174,10 +223,21 @@ class App:
             raise found
         return found
 
+    def _ground(self) -> Ground:
+        return Ground(
+            self.journal,
+            self.clock,
+            self.brake,
+            self.spawner,
+            self.roster,
+            Path(self.project.path),
+            self._folder,
+        )
+
     def _engine(self, token: int) -> Inbox:
         grace_s = self.settings.safety.stop_grace_s
-        root, workers = Path(self.project.path), self._folder / "workers"
-        seats = Seats(self.spawner, self.cli, self.roster.identity, root, workers)
+        places, workers = Places(self.specwork.worktrees), self._folder / "workers"
+        seats = Seats(self.spawner, self.cli, self.roster.identity, places, workers)
         place = SessionPlace(self._folder / "sessions", self.spawner.tag, token, grace_s)
         self.sessions = Sessions(
             self.journal,
@@ -208,9 +268,11 @@ class App:
             Chat(self.inbox, self.roster, Answers(journal), journal, dispatch),
             Looking(self.project, journal, self.brake, self.roster),
             Help(TABLE),
+            *self.specwork.commands(self.inbox),
             LimitCommands(Limits(self.inbox, journal, clock)),
             SafetyCommands(place),
             AdminCommands(self.project, trust, journal, clock, self._go_down),
+            PageCommands(self.new_url),
         )
         return commands
 

@@ -20,7 +20,9 @@ LOCAL = {
     "workers check": "answers",
     "config": "settings",
     "up": "start",
+    "demo": "demo",
     "doctor": "doctor",
+    "login": "login",
     "emergency-stop": "stop",
     "release": "stop",
 }

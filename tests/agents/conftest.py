@@ -5,6 +5,7 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -17,9 +18,10 @@ import pytest
 
 from amiral.agents import rows
 from amiral.agents.clis import Cli
-from amiral.agents.driver import Driver
+from amiral.agents.driver import Driver, Input
 from amiral.agents.drivers import scripted
 from amiral.agents.inbox import Inbox
+from amiral.agents.places import Places
 from amiral.agents.seats import Seats
 from amiral.agents.sessions import SessionPlace, Sessions
 from amiral.agents.tables import ENGINE
@@ -27,7 +29,7 @@ from amiral.agents.turn import TurnLimits, Turns
 from amiral.agents.words import Words
 from amiral.agents.worker import Worker
 from amiral.base import events as ev
-from amiral.base.clock import Clock, SystemClock
+from amiral.base.clock import SystemClock
 from amiral.base.errors import NotFound
 from amiral.base.ids import new_id
 from amiral.conversations.store import CONVERSATIONS
@@ -36,6 +38,8 @@ from amiral.processes import cgroup, proc, tree
 from amiral.processes.pool import ShimPool
 from amiral.processes.session_files import Meta, read_inputs, read_meta
 from amiral.processes.spawn import Spawner
+from amiral.projects.git import Git
+from amiral.projects.worktrees import Worktrees
 from amiral.store.brake import Brake
 from amiral.store.journal import Journal
 
@@ -67,7 +71,7 @@ def make_worker(name="dev", *, tools: tuple[str, ...] | str = "all", **fields) -
 class Plan:
     """What an engine is built with; a test changes it between two processes."""
 
-    clock: Clock = field(default_factory=SystemClock)
+    clock: Any = field(default_factory=SystemClock)
     command: tuple[str, ...] = SCRIPTED
     env: dict[str, str] = field(default_factory=dict)
     workers: dict[str, Worker] = field(default_factory=lambda: {"dev": make_worker()})
@@ -113,7 +117,9 @@ class Works:
         )
         spawner = Spawner(self.brake, self.tag)
         self.shims = ShimPool(spawner, self.run, self._token, size=0)
-        seats = Seats(spawner, plan.cli, lambda _: "", self.project, self.workers_folder)
+        worktrees = Worktrees(Git(spawner), self.project, self.home / "worktrees")
+        places = Places(worktrees)
+        seats = Seats(spawner, plan.cli, lambda _: "", places, self.workers_folder)
         place = SessionPlace(self.sessions_folder, self.tag, self._token, plan.grace_s)
         journal, clock = self.journal, plan.clock
         self.sessions = Sessions(journal, clock, self.shims, seats, plan.drivers, place)
@@ -152,6 +158,15 @@ class Works:
         ends = await self.until(lambda: self.events(ev.TurnEnded, message), f"the end of {message}")
         return ends[-1]
 
+    async def ended_in_time(self, message: str) -> ev.TurnEnded:
+        """Let the held clock run until a message's turn has ended."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not (ends := self.events(ev.TurnEnded, message)):
+            assert time.monotonic() < deadline, f"no end of {message}; {self._story()}"
+            await self.plan.clock.advance(0.5)
+            await asyncio.sleep(0.003)
+        return ends[-1]
+
     async def answer(self, text="do it", worker="dev") -> ev.TurnEnded:
         return await self.ended(await self.post(text, worker))
 
@@ -185,12 +200,19 @@ class Works:
             await asyncio.sleep(0.003)
         return found
 
+    def kill(self, process: tree.Identity) -> None:
+        assert tree.send(process, signal.SIGKILL)
+
     def is_alive(self, process: tree.Identity) -> bool:
         return tree.is_alive(process)
 
     def inputs(self, session="") -> dict[str, str]:
         """What the shim has recorded of each input."""
         return read_inputs(self.sessions_folder / (session or self.session()))
+
+    def input(self, kind: str) -> Input:
+        """A line a stub waits for."""
+        return Input(f"{kind}-x", json.dumps({"type": kind}) + "\n")
 
     def row(self, session="") -> rows.SessionRow:
         found = rows.find_session(self.journal.rows, session or self.session())

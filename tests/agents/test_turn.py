@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from amiral.agents import fold
-from amiral.agents.driver import Input
 from amiral.agents.wish import Wish
 from amiral.base import events as ev
 from amiral.testbench.fake_clock import FakeClock
@@ -46,7 +45,7 @@ async def test_r41_a_message_is_queued_then_injected_then_seen_then_done(works):
     assert works.state_of(message) == "injected"
     assert works.events(ev.TurnStarted)[0].line == message
     session = await works.sessions.find(works.row())
-    await session.write([Input("answer-x", '{"type": "answer"}\n')])
+    await session.write([works.input("answer")])
     await works.state(message, "seen")
     works.inbox.interrupt("dev", Wish("interrupted", "x"))
     await works.ended(message)
@@ -141,7 +140,13 @@ async def test_an_interrupt_ends_the_turn_and_the_session_stays(works):
 async def test_an_interrupt_that_is_ignored_ends_the_tree_after_the_grace(works):
     works.plan.grace_s = 0.2
     works.stub(
-        "first", ["ignore", "SIGTERM"], "message", "seen", ["show", said("half")], "interrupt", "hold"
+        "first",
+        ["ignore", "SIGTERM"],
+        "message",
+        "seen",
+        ["show", said("half")],
+        "interrupt",
+        "hold",
     )
     await works.open()
     message = await works.post()
@@ -220,9 +225,9 @@ async def test_r32_an_answer_given_while_nobody_listened_is_read_afterwards(work
     await works.open()
     message = await works.post()
     await works.state(message, "seen")
+    out = works.sessions_folder / works.session() / "out.000001"
     await works.crash()
-    folder = works.sessions_folder / works.session()
-    await works.until(lambda: b'"final"' in (folder / "out.000001").read_bytes())
+    await works.until(lambda: b'"final"' in out.read_bytes())
     await works.open()
     assert (await works.ended(message)).text == "done meanwhile"
 

@@ -1,6 +1,7 @@
 """Recorded output, with a crash after any of its lines: the journal tells each thing once (R32)."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 import msgspec
@@ -41,7 +42,10 @@ class Recorded:
         self.journal, self.driver, self.place = journal, driver, folder
         self.session = None
 
-    async def acquire(self, _worker, _conversation):
+    def hold(self, _worker):
+        return contextlib.nullcontext()
+
+    async def acquire(self, _worker, _conversation, _place):
         return await self.find(rows.find_session(self.journal.rows, "s1"))
 
     async def find(self, row):
@@ -90,7 +94,9 @@ class Replay:
         """Answer every message; the process dies whenever so many bytes were printed."""
         self.out.write_bytes(b"")
         clock = SystemClock()
-        self.journal = await Journal.open(self.folder / "journal.db", clock, (ENGINE, CONVERSATIONS))
+        self.journal = await Journal.open(
+            self.folder / "journal.db", clock, (ENGINE, CONVERSATIONS)
+        )
         opened = ("s1", "dev", "dev-owner", self.driver.name, "/shop", "/none", "seat", "", "k")
         await self.journal.append(ev.SessionOpened(*opened), ev.SessionLaunched("s1", "dev", 1))
         brake = Brake(self.folder / "brake")

@@ -318,7 +318,8 @@ async def test_p01_killed_anywhere_every_line_is_there_once_and_in_order(
 def expected_lines(events):
     """Tell the logs from the journal's events once more, in plain words."""
     made: dict[str, list[str]] = {}
-    said, moved = [], []
+    said: list[object] = []
+    moved: list[object] = []
     for one in events:
         if isinstance(one.event, ev.SpecCreated):
             made.setdefault(one.event.message, []).append(one.event.spec)
@@ -331,7 +332,7 @@ def expected_lines(events):
             case ev.TurnEnded() as event:
                 specs = made.get(event.message)
                 held = {"specs": specs} if specs else {}
-                said.append({"ts": ts, "role": event.worker, "text": event.text, **held})
+                said.append({"ts": ts, "role": event.worker, "text": event.text} | held)
             case ev.SpecCreated() as event:
                 line = {"event": "created", "specId": event.spec, "title": "A"}
                 moved.append({"ts": ts, **line, "by": "consultant"})

@@ -3,13 +3,14 @@
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from amiral.agents.driver import Driver
+from amiral.agents.driver import NO_LOGIN, Driver, Login
+from amiral.agents.logins import has_login, how_to_log_in, lend_login
 from amiral.base.errors import AmiralError, Invalid, NotFound
-from amiral.base.settings import DriverSettings
+from amiral.base.settings import DriverSettings, Settings
 from amiral.processes.spawn import Spawner, base_environment
 
 _VERSION_TIMEOUT_S = 20.0
@@ -19,17 +20,36 @@ _VAULT = "vault:"
 
 @dataclass(frozen=True)
 class Cli:
-    """One driver's CLI: `command` begins with a whole path; `env` is all it is given of ours."""
+    """One driver's CLI, as it was found.
+
+    `command` begins with a whole path; `env` is all it is given of ours; `options` are the owner's;
+    `login_place` is the folder of the login's files.
+    """
 
     driver: str
     command: tuple[str, ...]
     env: Mapping[str, str]
     is_logged_in: bool
+    login: Login = NO_LOGIN
+    options: Mapping[str, object] = field(default_factory=dict)
+    login_place: Path = Path()
+
+    @property
+    def how_to_log_in(self) -> str:
+        """Say what a person can do."""
+        return how_to_log_in(self.driver, self.login)
+
+    def lend_login(self, home: Path) -> None:
+        """Link the login into a worker's config home; Denied when a needed one is missing."""
+        lend_login(self.driver, self.login_place, self.login, self.env, home)
 
 
 @dataclass(frozen=True)
 class CliState:
-    """What a person is told of one CLI; `problem` is "" when it can be used."""
+    """What a person is told of one CLI; `problem` is "" when it can be used.
+
+    `fix` mends the problem, or says how to log in.
+    """
 
     driver: str
     version: str = ""
@@ -49,7 +69,9 @@ async def look_at(
     if not version:
         problem = f"{found.command[0]} does not tell its version"
         return CliState(driver.name, problem=problem, fix="install it again")
-    return CliState(driver.name, version, found.is_logged_in, driver.warning_for(version))
+    warning, is_logged_in = driver.warning_for(version), found.is_logged_in
+    fix = "" if is_logged_in else found.how_to_log_in
+    return CliState(driver.name, version, is_logged_in, warning, fix=fix)
 
 
 async def ask_version(
@@ -72,26 +94,44 @@ def program_folders(environ: Mapping[str, str]) -> tuple[str, ...]:
     return (str(Path(clis) / "node_modules" / ".bin"),) if clis else ()
 
 
-def find_cli(driver: Driver[Any], settings: DriverSettings, environ: Mapping[str, str]) -> Cli:
+def find_clis(
+    drivers: Mapping[str, Driver[Any]],
+    settings: Settings,
+    environ: Mapping[str, str],
+    logins: Path,
+) -> dict[str, Cli | AmiralError]:
+    """Look for the CLI of every driver; an error says what is missing.
+
+    `logins` is the folder of `<driver>/` with the files of its login.
+    """
+    found: dict[str, Cli | AmiralError] = {}
+    for name, driver in drivers.items():
+        try:
+            found[name] = find_cli(driver, settings.driver(name), environ, logins)
+        except AmiralError as error:
+            found[name] = error
+    return found
+
+
+def find_cli(
+    driver: Driver[Any], settings: DriverSettings, environ: Mapping[str, str], logins: Path
+) -> Cli:
     """Find the program of a driver; NotFound says how to get it."""
-    env = dict(settings.env)
+    env, login = dict(settings.env), driver.login(settings.config)
     for name, value in env.items():
         if value.startswith(_VAULT):
             raise Invalid(
                 f"[drivers.{driver.name}] env {name}: the vault is not available in this version",
                 "put the value into the environment of `amiral up` instead",
             )
-    login = {
-        name: environ[name]
-        for name in driver.login_variables
-        if name not in env and name in environ
-    }
+    env = {name: environ[name] for name in login.variables if name in environ} | env
     command = settings.command
     if driver.name == "scripted" and command == (driver.name,):
         command = (*_SCRIPTED, *(("--scenario", settings.scenario) if settings.scenario else ()))
     program = _find(driver.name, command[0], environ)
-    is_logged_in = not driver.login_variables or bool({*env, *login} & {*driver.login_variables})
-    return Cli(driver.name, (program, *command[1:]), {**login, **env}, is_logged_in)
+    full, place = (program, *command[1:]), logins / driver.name
+    is_logged_in = has_login(place, login, env)
+    return Cli(driver.name, full, env, is_logged_in, login, settings.config, place)
 
 
 def _find(driver: str, program: str, environ: Mapping[str, str]) -> str:

@@ -65,25 +65,32 @@ class Launch:
     inputs: tuple[Input, ...] = ()
 
 
+Entry = Callable[[tuple[str, ...], str, bool], Launch]
+"""Takes a CLI's command, the folder its login shall lie in, and whether a person sits at a
+terminal (else the login is on stdin); plans the process that logs in."""
+
 Renewal = Callable[[tuple[str, ...], str, bytes, int], Launch | None]
 """Takes a CLI's command, the folder of its login, the content of the login's first file and the
-time (epoch ms); plans the process that renews the login in that folder, None when that is not due.
-It has done its work when the file has changed."""
+time (epoch ms); plans the process that renews the login there, None when that is not due. It has
+done its work when the file has changed."""
 
 
 @dataclass(frozen=True)
 class Login:
     """What carries a CLI's login: any one of the variables, or the files.
 
-    `files` lie in one folder for all workers and are linked into each one's config home;
-    `command` is what a person types to make them. `is_needed`: without a login it is not started.
+    `files` lie in one folder for all workers and are linked into each one's config home; `entry`
+    and `renewal` plan how they are made and renewed. With `is_needed` it is not started without.
     """
 
     variables: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
-    command: str = ""
     is_needed: bool = False
+    entry: Entry | None = None
     renewal: Renewal | None = None
+
+
+NO_LOGIN = Login()
 
 
 def login_by(*variables: str) -> Callable[[Mapping[str, object]], Login]:

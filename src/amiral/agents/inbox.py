@@ -49,7 +49,7 @@ class Inbox:
 
         await self._journal.decide(claim, by=message.sender)
         failpoint("inbox.queued")
-        self._wake(message.worker)
+        self.wake(message.worker)
 
     def check_brake(self) -> None:
         """Raise Conflict while an emergency stop is on, naming the way out."""
@@ -63,7 +63,7 @@ class Inbox:
     def start(self) -> None:
         """Go on with everything that was there when the last project process ended."""
         for worker in rows.lively_workers(self._journal.rows):
-            self._wake(worker)
+            self.wake(worker)
 
     async def stop(self) -> None:
         """Let go of every lane; running turns go on under their shims."""
@@ -98,7 +98,7 @@ class Inbox:
         if found.state in ("injected", "seen"):
             self.interrupt(found.worker, Wish("cancelled", reason))
         else:
-            self._wake(found.worker)
+            self.wake(found.worker)
         return found.state
 
     async def resume(self, worker: str, by: str) -> None:
@@ -118,9 +118,10 @@ class Inbox:
             return [make(found[0])], None
 
         await self._journal.decide(claim, by=by)
-        self._wake(worker)
+        self.wake(worker)
 
-    def _wake(self, worker: str) -> None:
+    def wake(self, worker: str) -> None:
+        """Have a worker's queue looked at."""
         if worker not in self._lanes:
             self._lanes[worker] = Lane(worker, self._engine)
         self._lanes[worker].wake()

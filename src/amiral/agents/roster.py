@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from amiral.agents.declared import Declared, shipped
-from amiral.agents.worker import Worker
+from amiral.agents.worker import Roles, Worker
 from amiral.base import events as ev
 from amiral.store.journal import Journal, Stamped, Table, Write
 
@@ -58,6 +58,10 @@ class Roster:
     def identity(self, worker: Worker) -> str:
         """Give a worker's system prompt."""
         return self._declared.identities.get(worker.id, "")
+
+    def roles(self) -> Roles:
+        """Give the project's defaults as far as the owner trusts them (S0.35)."""
+        return self._declared.roles
 
     def active(self) -> str:
         """Name the worker who gets plain text: the one chosen last, else the project's default."""

@@ -12,6 +12,7 @@ class Queued:
     """One message of a worker's queue, in the state the journal knows.
 
     `state`: queued, injected, seen, parked, resuming (done and cancelled ones are not read back).
+    `place` names the worktree its turn works in, "" the worker's own place.
     """
 
     message: str
@@ -25,6 +26,7 @@ class Queued:
     line: str
     resumes: int
     returns: int
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class Park:
 
 _QUEUED = (
     "select message, worker, conversation, text, sender, state, turn, session, line, resumes,"
-    " returns from inbox where state not in ('done', 'cancelled')"
+    " returns, place from inbox where state not in ('done', 'cancelled')"
 )
 _SESSION = (
     "select session, worker, conversation, driver, cwd, socket, seat, resume_key, fresh_key, state,"
@@ -183,6 +185,16 @@ def now(read: Rows, message: Queued, session: SessionRow) -> Now:
         returns=message.returns,
         failure=known.failure if known and known.has_worked else "",
     )
+
+
+def working_in(read: Rows, folder: str) -> str:
+    """Name a worker whose turn runs in this folder, "" when none does."""
+    sql = (
+        "select inbox.worker from inbox join sessions on sessions.session = inbox.session"
+        " where sessions.cwd = ? and inbox.state in ('injected', 'seen', 'parked', 'resuming')"
+    )
+    found = read(sql, folder)
+    return str(found[0][0]) if found else ""
 
 
 def is_busy(read: Rows, session: str) -> bool:

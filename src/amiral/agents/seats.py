@@ -7,6 +7,7 @@ from typing import Any
 
 from amiral.agents.clis import Cli, ask_version
 from amiral.agents.driver import Driver, Seat
+from amiral.agents.places import Places
 from amiral.agents.worker import Worker
 from amiral.base.errors import NotFound
 from amiral.base.ids import digest
@@ -15,34 +16,38 @@ from amiral.store.files import ensure_private_folder
 
 
 class Seats:
-    """Makes seats in the project at `root`; `workers` is the folder of `<worker>/{home,tmp}`."""
+    """Makes seats; `workers` is the folder of `<worker>/{home,tmp}`."""
 
     def __init__(
         self,
         spawner: Spawner,
         find_cli: Callable[[str], Cli],
         identity: Callable[[Worker], str],
-        root: Path,
+        places: Places,
         workers: Path,
     ) -> None:
         self._spawner, self._find_cli, self._identity = spawner, find_cli, identity
-        self._root, self._workers = root, workers
+        self.places, self._workers = places, workers
         self._versions: dict[tuple[str, int], str] = {}
 
-    def take(self, worker: Worker, resume_key: str, fresh_key: str) -> Seat:
-        """Prepare the worker's own folders and give its seat; NotFound when its CLI is missing."""
-        cli = self._find_cli(worker.driver)
+    async def take(self, worker: Worker, place: str, fresh_key: str) -> Seat:
+        """Prepare the folders of a turn in `place` and give the seat.
+
+        NotFound without a CLI, Denied without a login that the CLI needs.
+        """
+        cli, folder = self._find_cli(worker.driver), self._workers / worker.id
         for name in ("home", "tmp"):
-            ensure_private_folder(self._workers / worker.id / name)
+            ensure_private_folder(folder / name)
+        cli.lend_login(folder / "home")
         return replace(
-            self.former(worker.id, str(self._root)),
+            self.former(worker.id, str(await self.places.prepare(worker, place))),
             command=cli.command,
             model=worker.model,
             tools=worker.tools,
             max_turns=worker.max_turns,
             identity=self._identity(worker),
             login=cli.env,
-            resume_key=resume_key,
+            options=cli.options,
             fresh_key=fresh_key,
         )
 
@@ -80,4 +85,5 @@ class Seats:
 def seat_digest(seat: Seat) -> str:
     """Tell seats apart by what matters to a running CLI; logins and keys are left out."""
     parts = (*seat.command, seat.cwd, seat.model, repr(seat.tools), str(seat.max_turns))
+    parts += (repr(seat.options),) if seat.options else ()
     return digest("\0".join((*parts, seat.identity)))

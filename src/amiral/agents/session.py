@@ -27,7 +27,7 @@ ANSWER_S = 15.0
 
 _BATCH = 512
 _BATCH_BYTES = 4 << 20
-_WRITE_S = 2.0
+_WRITE_S = 0.5
 
 
 class Session:

@@ -5,6 +5,7 @@ import contextlib
 import shutil
 import uuid
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,13 +68,17 @@ class Sessions:
         """Name the folder of a session's files."""
         return self._place.folder / session
 
-    async def acquire(self, worker: Worker, conversation: str) -> Session:
+    def hold(self, worker: Worker) -> AbstractAsyncContextManager[None]:
+        """Keep other writers out of the checkout for a turn, where there are no worktrees."""
+        return self._seats.places.hold(worker)
+
+    async def acquire(self, worker: Worker, conversation: str, place: str) -> Session:
         """Give the worker's open session when it fits, else end it and open one.
 
         CannotStart, NotFound or Denied when its CLI cannot be started; Conflict while a stop is on.
         """
         driver = self._driver(worker.driver)
-        seat = self._seats.take(worker, "", str(uuid.uuid4()))
+        seat = await self._seats.take(worker, place, str(uuid.uuid4()))
         for row in rows.open_sessions(self._journal.rows, worker.id):
             session = await self.find(row)
             is_same = (row.conversation, row.driver) == (conversation, driver.name)

@@ -10,6 +10,7 @@ _INBOX: Final = """
 create table if not exists inbox(
   message text primary key, seq integer not null, worker text not null, conversation text not null,
   text text not null, sender text not null, surface text not null, reply_to text not null,
+  place text not null,
   state text not null, turn text not null default '', session text not null default '',
   line text not null default '', resumes integer not null default 0,
   returns integer not null default 0, queued_ms integer not null);
@@ -65,10 +66,10 @@ def _project(event: ev.Event, stamped: Stamped, write: Write) -> None:
 def _(event: ev.MessageQueued, stamped: Stamped, write: Write) -> None:
     write(
         "insert or ignore into inbox(message, seq, worker, conversation, text, sender, surface,"
-        " reply_to, state, queued_ms) values (?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?)",
+        " reply_to, place, state, queued_ms) values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?)",
         (
             *(event.message, stamped.seq, event.worker, event.conversation, event.text),
-            *(event.sender, event.surface, event.reply_to, stamped.ts_ms),
+            *(event.sender, event.surface, event.reply_to, event.place, stamped.ts_ms),
         ),
     )
 

@@ -77,9 +77,13 @@ class Turns:
 
     async def run(self, message: Queued, worker: Worker, control: Control) -> None:
         """Carry `message` on from the state it is in until its turn has ended or is parked."""
+        async with self._sessions.hold(worker):
+            await self._run(message, worker, control)
+
+    async def _run(self, message: Queued, worker: Worker, control: Control) -> None:
         is_new = message.state in _WAITING
         if is_new:
-            session = await self._sessions.acquire(worker, message.conversation)
+            session = await self._sessions.acquire(worker, message.conversation, message.place)
             started = await self._start(message, session)
             if started is None:
                 return
@@ -236,5 +240,7 @@ class Turns:
             await self._sessions.finish(session, session.why_over)
         elif finished is not None and ending.is_context_lost(finished, turn.now):
             await self._sessions.finish(session, "context lost")
+        elif finished is not None and not session.driver.is_ready(session.state):
+            await self._sessions.finish(session, "it never got ready")
         else:
             await session.release_output()

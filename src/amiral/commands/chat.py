@@ -15,6 +15,8 @@ from amiral.commands.grammar import Route, Routed, as_data, describe, parse_chat
 from amiral.commands.registry import Caller, Parsed, Reply, Role, command
 from amiral.commands.table import TABLE
 from amiral.conversations.thread import OWNER, pair
+from amiral.specs import rows
+from amiral.specs.card import cards
 from amiral.store.journal import Journal
 
 Dispatch = Callable[[Caller, Parsed], Awaitable[Reply]]
@@ -137,7 +139,14 @@ class Chat:
             outcome=outcome,
             reason=answer.reason if answer else "",
         )
-        return Reply(_shown(said, text), said, 0 if outcome in _FINE else 1)
+        cards = self._cards(message) if outcome == "done" else ""
+        shown = "\n\n".join(part for part in (_shown(said, text), cards) if part)
+        return Reply(shown, said, 0 if outcome in _FINE else 1)
+
+    def _cards(self, message: str) -> str:
+        """Show the specs that an answer held."""
+        read = self._journal.rows
+        return cards(rows.answered(read, message), rows.refusals(read, message))
 
 
 _FINE = frozenset({"done", "pending", "limited"})

@@ -32,12 +32,12 @@ _RUNNING = Group(
             "stop amiral; agents in mid turn go on unless --agents",
             (switch("--agents"),),
         ),
+        Command("url", "a new address of the page, valid once"),
         Command(
             "demo",
             "play the whole journey on a throw-away project",
             (switch("--keep"),),
             runs=Runs.LOCAL,
-            later=True,
         ),
         Command(
             "doctor",
@@ -158,7 +158,9 @@ _WORKERS = Group(
             later=True,
         ),
         Command("drivers", "what each CLI can do", roles=VIEWERS, later=True),
-        Command("login", "log a CLI in, or take a token from stdin", (text("CLI"),), later=True),
+        Command(
+            "login", "log a CLI in, or take a key from stdin", (text("CLI"),), runs=Runs.LOCAL
+        ),
     ),
 )
 

@@ -40,9 +40,9 @@ _SPECS = Group(
         Command(
             "spec run", "carry a spec out again after a failure", (text("ID"),), chat=("retry",)
         ),
-        Command("diff", "what a worker changed", (text("SPEC_OR_WORKER"),), later=True),
-        Command("merge", "take a worker's changes over", (text("SPEC_OR_WORKER"),), later=True),
-        Command("discard", "drop a worker's changes", (text("SPEC_OR_WORKER"),), later=True),
+        Command("diff", "what a worker changed", (text("SPEC_OR_WORKER"),)),
+        Command("merge", "take a worker's changes over", (text("SPEC_OR_WORKER"),)),
+        Command("discard", "drop a worker's changes", (text("SPEC_OR_WORKER"),)),
     ),
 )
 

@@ -128,8 +128,12 @@ class Execution:
             return True
         worktree = await self._worktree(spec)
         folder = worktree.folder if worktree else self._worktrees.root
-        if not spec.tests and not await self._test(spec, folder):
-            return True
+        if not spec.tests:
+            # What the tests leave behind is no part of the work.
+            if worktree is not None:
+                await self._worktrees.stage(worktree)
+            if not await self._test(spec, folder):
+                return True
         commit = await self._commit(spec, worktree)
         if worktree is not None and not commit:
             reason = f"{spec.worker} said done and changed nothing"

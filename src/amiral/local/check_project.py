@@ -38,9 +38,9 @@ def look_at_driver_packages() -> Iterator[Check]:
             yield Check(f"driver {point.name}", ok=False, detail=detail, fix=fix, needed=True)
 
 
-def look_at_clis(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
-    """Look at every CLI: where, which version, tested or not, which variables log it in."""
-    found = installed_clis(settings, environ)
+def look_at_clis(settings: Settings, environ: Mapping[str, str], home: Path) -> Iterator[Check]:
+    """Look at every CLI: where, which version, tested or not, what logs it in."""
+    found = installed_clis(settings, environ, home)
     for state in asyncio.run(_ask_versions(found)):
         yield _judge(state, found[state.driver])
 
@@ -144,14 +144,14 @@ def _judge(state: CliState, found: Cli | AmiralError) -> Check:
     if state.problem or isinstance(found, AmiralError):
         return Check(name, ok=False, detail=state.problem, fix=state.fix)
     detail = f"{state.version} ({found.command[0]}), {state.warning or 'tested'}"
-    variables = known_drivers()[state.driver].login_variables
-    if not variables:
+    login = found.login
+    if not login.variables and not login.files:
         return Check(name, not state.warning, f"{detail}, needs no login")
-    given = [variable for variable in variables if variable in found.env]
-    if not given:
-        fix = f"set {' or '.join(variables)} where `amiral up` is started"
-        return Check(name, ok=False, detail=f"{detail}, no login in this environment", fix=fix)
-    return Check(name, not state.warning, f"{detail}, logged in by {' and '.join(given)}")
+    if not state.is_logged_in:
+        return Check(name, ok=False, detail=f"{detail}, no login here", fix=state.fix)
+    given = [variable for variable in login.variables if found.env.get(variable)]
+    by = " and ".join(given or login.files)
+    return Check(name, not state.warning, f"{detail}, logged in by {by}")
 
 
 def _check_journal(path: Path) -> tuple[str, int]:

@@ -58,7 +58,7 @@ def _looks(home: Path, environ: Mapping[str, str], project: str) -> Mapping[str,
         "brake": lambda: check_home.look_at_brake(home),
         "registries": lambda: check_home.look_at_registries(home),
         "drivers": check_project.look_at_driver_packages,
-        "clis": lambda: check_project.look_at_clis(_settings(home, environ), environ),
+        "clis": lambda: check_project.look_at_clis(_settings(home, environ), environ, home),
         "project": lambda: check_project.look_at_project(home, project),
         "leftovers": lambda: check_home.look_at_leftovers(
             home, check_project.served_projects(home)

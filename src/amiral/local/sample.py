@@ -20,11 +20,17 @@ def sample_project(home: Path) -> Path:
     folder = home.with_name(f"{home.name}-sample") / "shop"
     if not folder.exists():
         ensure_private_folder(folder.parent)
-        shutil.copytree(_SHIPPED, folder, ignore=shutil.ignore_patterns("__pycache__"))
         # Without git the sample is a plain folder, and still good to talk about.
         with contextlib.suppress(NotFound):
-            asyncio.run(_commit(home, folder))
+            make_sample(home, folder)
     return folder
+
+
+def make_sample(home: Path, folder: Path) -> None:
+    """Copy the sample and make its first commit; NotFound, the files in place, without git."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(_SHIPPED, folder, ignore=ignored, dirs_exist_ok=True)
+    asyncio.run(_commit(home, folder))
 
 
 async def _commit(home: Path, folder: Path) -> None:

@@ -4,35 +4,48 @@ import asyncio
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 
 from amiral import __version__
 from amiral.agents.clis import CliState
 from amiral.app import App, socket_path
-from amiral.base.clock import SystemClock
 from amiral.base.errors import Broken, Conflict, Invalid
+from amiral.base.home import home_folder
+from amiral.base.plain import one_line
 from amiral.base.settings import Settings
 from amiral.commands.output import print_reply
 from amiral.commands.registry import Parsed, Reply
 from amiral.config import FILE, find_home, load_settings, narrow
+from amiral.local.background import start_in_background
 from amiral.local.sample import sample_project
 from amiral.local.terminal import answer, show
 from amiral.processes.peer import peer_of
-from amiral.processes.spawn import Spawner, Stdio
 from amiral.projects.project import Project
 from amiral.projects.project_files import FOLDER, Found, Unusable, read_file
 from amiral.projects.store import Projects
-from amiral.store.brake import Brake
 from amiral.store.files import ensure_private_folder
 
-_START_TIMEOUT_S = 30.0
-_LOOK_S = 0.05
-_NO_LOGIN = " (login needed: set CLAUDE_CODE_OAUTH_TOKEN or ANTHROPIC_API_KEY)"
+_LAST_PORT = 65535
+_LONGEST_SOCKET = 100
+_LONGEST_SHOWN = 300
 
 
 def run(argv: list[str]) -> int:
     """Start, print what a newcomer needs, and serve until the end."""
-    return answer(argv, lambda parsed: _up(parsed, as_json="--json" in argv))
+    return answer(argv, lambda parsed: _start(parsed, as_json="--json" in argv))
+
+
+def _start(parsed: Parsed, *, as_json: bool) -> Reply:
+    """Say in one line what of the machine stands in the way: a disk, its rights, a network."""
+    try:
+        return _up(parsed, as_json=as_json)
+    except OSError as error:
+        why = error.strerror or str(error)
+        what = f"{error.filename}: {why}" if error.filename else why
+        fix = f"check the disk and the rights of {home_folder()}"
+        raise Broken(f"amiral cannot run: {what}", fix) from error
 
 
 def _up(parsed: Parsed, *, as_json: bool) -> Reply:
@@ -44,14 +57,34 @@ def _up(parsed: Parsed, *, as_json: bool) -> Reply:
         raise Invalid("this version serves one project a process", "run `amiral up` in each folder")
     path = str(paths[0]) if isinstance(paths, tuple) and paths else ""
     project = _project(home, path, is_sample=bool(parsed.arguments.get("sample")))
+    path_of_socket = socket_path(home, project)
+    if len(os.fsencode(path_of_socket)) > _LONGEST_SOCKET:
+        told = f"{path_of_socket} is too long for a socket"
+        raise Invalid(told, "choose a shorter AMIRAL_HOME")
     asyncio.run(_refuse_second(home, project))
     if parsed.arguments.get("detach"):
-        return asyncio.run(_detach(home, project))
-    narrowed, warnings = _narrowed(settings, project)
+        return asyncio.run(start_in_background(home, project, _options(parsed)))
+    narrowed, warnings = _narrowed(_with_port(settings, parsed), project)
     registry = Projects(home, Path.home()).warning()
     app = App(home, project, narrowed, (*warnings, *([registry] if registry else [])))
     asyncio.run(_serve(app, as_json=as_json))
     return Reply()
+
+
+def _with_port(settings: Settings, parsed: Parsed) -> Settings:
+    port = parsed.arguments.get("port")
+    if not isinstance(port, int):
+        return settings
+    if not 0 <= port <= _LAST_PORT:
+        raise Invalid(f"--port must be a port from 0 to {_LAST_PORT} (got {port})")
+    sources = {**settings.sources, "hub.port": "--port"}
+    return replace(settings, hub=replace(settings.hub, port=port), sources=sources)
+
+
+def _options(parsed: Parsed) -> tuple[str, ...]:
+    """Write those options of `up` that a process in the background needs too."""
+    port = parsed.arguments.get("port")
+    return () if port is None else ("--port", str(port))
 
 
 def _narrowed(settings: Settings, project: Project) -> tuple[Settings, tuple[str, ...]]:
@@ -99,16 +132,18 @@ async def _serve(app: App, *, as_json: bool) -> None:
 async def _banner(app: App) -> Reply:
     clis = await app.clis()
     home, project = app.home, app.project
+    url = _url(app)
     lines = [
         f"amiral {__version__} · home {home}",
         f"found   {' · '.join(_described(cli) for cli in clis)}",
-        f"project {project.name} ({project.path})",
+        f"project {project.name} ({one_line(project.path, _LONGEST_SHOWN)})",
         *(f"notice  {notice}" for notice in app.notices()),
+        *([f"open    {url}   (valid once, 10 minutes)"] if url else []),
         f"socket  {app.socket_path}",
-        f'chat    {_command()} say -p "{project.name}" "/c what does this project do?"',
+        f'chat    {_command()} say -p {quote(project.name)} "/c what does this project do?"',
     ]
     data = {
-        "url": "",
+        "url": url,
         "socket": str(app.socket_path),
         "projects": [project],
         "clis": clis,
@@ -117,11 +152,19 @@ async def _banner(app: App) -> Reply:
     return Reply("\n".join(lines), data)
 
 
+def _url(app: App) -> str:
+    """Give the page's address, "" when there is no page: a notice says why."""
+    try:
+        return app.new_url()
+    except Broken:
+        return ""
+
+
 def _described(cli: CliState) -> str:
     if cli.problem:
         return f"{cli.driver} (not installed)" if not cli.version else cli.problem
-    login = "" if cli.driver == "scripted" else " (logged in)" if cli.is_logged_in else _NO_LOGIN
-    return f"{cli.driver} {cli.version}{login}"
+    login = f" (login needed: {cli.fix})" if cli.fix else " (logged in)"
+    return f"{cli.driver} {cli.version}{'' if cli.driver == 'scripted' else login}"
 
 
 async def _refuse_second(home: Path, project: Project) -> None:
@@ -130,25 +173,6 @@ async def _refuse_second(home: Path, project: Project) -> None:
     if server is not None:
         who = f"process {server}" if server else "another process"
         raise Conflict(f"{project.name} is served by {who} already", "end it first: amiral down")
-
-
-async def _detach(home: Path, project: Project) -> Reply:
-    """Start the same in the background and wait until it answers."""
-    log = home / "projects" / project.id / "logs" / "process.log"
-    ensure_private_folder(log.parent)
-    argv = (sys.executable, "-m", "amiral", "up", project.path, "--json")
-    with log.open("ab") as output:
-        spawner = Spawner(Brake(home / "brake"), "")
-        stdio = Stdio(stdout=output.fileno(), stderr=output.fileno())
-        child = spawner.start(argv, kind="own", env=dict(os.environ), cwd="/", stdio=stdio)
-    clock = SystemClock()
-    until_s = clock.monotonic_s() + _START_TIMEOUT_S
-    while clock.monotonic_s() < until_s and not child.has_ended:
-        if await _server_of(socket_path(home, project)) in (child.pid, 0):
-            told = {"url": "", "pid": child.pid, "projects": [project]}
-            return Reply(f"✓ {project.name} is served by process {child.pid}", told)
-        await clock.sleep(_LOOK_S)
-    raise Broken(f"{project.name} did not start", f"see {log}")
 
 
 async def _server_of(path: Path) -> int | None:

@@ -80,9 +80,12 @@ class Worktrees:
         told = await self._git.ask(worktree.tree, "status", *words)
         return [entry[3:] for entry in told.split("\0") if len(entry) > len("?? ")]
 
-    async def commit(self, worktree: Worktree, message: str, author: str) -> str:
-        """Commit everything in it; gives the newest commit, "" when none is since the base."""
+    async def stage(self, worktree: Worktree) -> None:
+        """Note everything in it for the next commit."""
         await self._git.ask(worktree.tree, "add", "--all", "--", *_WORK)
+
+    async def commit(self, worktree: Worktree, message: str, author: str) -> str:
+        """Commit what is staged; gives the newest commit, "" when none is since the base."""
         if not await self._git.tells(worktree.tree, "diff", "--cached", "--quiet"):
             person = {
                 f"GIT_{role}_{part}": value
@@ -141,6 +144,7 @@ class Worktrees:
 
         What was not committed is committed first, so that git can bring it back for some weeks.
         """
+        await self.stage(worktree)
         kept = await self.commit(worktree, f"Discarded: {worktree.name}", "amiral")
         path = self._folder / worktree.name
         await self._git.ask(self.root, "worktree", "remove", "--force", str(path))

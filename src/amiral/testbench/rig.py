@@ -5,7 +5,6 @@ For end-to-end tests and the chaos run; a plug-in's author can use it the same w
 
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys

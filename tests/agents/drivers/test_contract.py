@@ -22,10 +22,12 @@ from amiral.agents.driver import (
     Signal,
 )
 from amiral.agents.drivers import claude, scripted
+from amiral.agents.drivers.codex import driver as codex
 from amiral.agents.framing import Framer, Line
 
 DRIVERS: dict[str, Driver[Any]] = {
     "claude": claude.DRIVER,
+    "codex": codex.DRIVER,
     "scripted": scripted.DRIVER,
 }
 TRANSCRIPTS = Path(__file__).parent / "transcripts"

@@ -453,8 +453,10 @@ async def test_resuming_a_conversation_it_does_not_know_is_told_as_such_r17(seat
 
 
 async def test_a_configuration_it_cannot_use_ends_the_turn_with_its_words(seat, talk):
-    async with model("{turns: [], default: {say: fine}}") as server:
-        async with talk(DRIVER, seat(server, options={"model_provider": "nowhere"})) as cli:
-            final = await cli.until(Finished)
+    async with (
+        model("{turns: [], default: {say: fine}}") as server,
+        talk(DRIVER, seat(server, options={"model_provider": "nowhere"})) as cli,
+    ):
+        final = await cli.until(Finished)
     assert final.how == "failed" and "nowhere" in final.reason
     assert not DRIVER.is_ready(cli.state)

@@ -1,7 +1,8 @@
-"""A CLI of the scripted protocol that does exactly what a test tells it, one step after the other.
+"""A CLI of the scripted protocol that does exactly what a test tells it, step after step.
 
-`stub_cli.py '[["opened"], ["message"], …]' --home=… --session-id=…`; when the steps are done it answers
-like any CLI until its stdin ends. A list that begins with "first" is for the first process alone.
+`stub_cli.py '[["opened"], ["message"], …]' --home=… --session-id=…`; when the steps are done it
+answers like any CLI until its stdin ends. Steps that begin with "first" are for the first process
+alone; without "opened" or "mute" it opens first.
 """
 
 import json
@@ -33,7 +34,7 @@ def note(name, record):
 
 
 def record(**fields):
-    note(f"{key}.jsonl", fields)
+    note(f"{known['key']}.jsonl", fields)
 
 
 def read(kind):
@@ -43,7 +44,7 @@ def read(kind):
         if not line:
             sys.exit(0)
         given = json.loads(line)
-        note("read.jsonl", {"session": key, **given})
+        note("read.jsonl", {"session": known["key"], **given})
         if given["type"] == kind:
             known["id"] = given.get("id", known["id"])
             return given
@@ -51,7 +52,7 @@ def read(kind):
 
 def final(how="done", text="ok", reason="", **more):
     record(type="final", id=known["id"], how=how, text=text)
-    show(type="final", how=how, text=text, reason=reason, **{"session": key, **more})
+    show(type="final", how=how, text=text, reason=reason, **{"session": known["key"], **more})
 
 
 def seen():
@@ -60,7 +61,7 @@ def seen():
 
 
 def opened():
-    show(type="opened", session=key, version="1.0.0", model="", tools=[])
+    show(type="opened", session=known["key"], version="1.0.0", model="", tools=[])
 
 
 def hold():
@@ -83,6 +84,7 @@ STEPS = {
     "err": lambda text: os.write(2, text.encode()),
     "ignore": lambda name: signal.signal(signal.Signals[name], signal.SIG_IGN),
     "hold": hold,
+    "as": lambda name: known.update(key=name),
     "exit": sys.exit,
 }
 

@@ -35,10 +35,20 @@ async def talk(journal):
         await asyncio.sleep(0.02)
 
 
+def is_mirrored(journal, logs):
+    """Tell whether every answer was read, and every line that follows is there."""
+    names = [one.name for one in journal.read(0)]
+    said = names.count("MessageQueued") + names.count("TurnEnded")
+    wanted = {"consultant": said, "specs": names.count("SpecCreated")}
+    there = {
+        name: sum(log.read_text().count("\n") for log in logs.glob(f"{name}-*.log"))
+        for name in wanted
+    }
+    return names.count("AnswerRead") == len(ANSWERS) and there == wanted
+
+
 async def until_mirrored(journal, logs):
-    while not any("the last one" in log.read_text() for log in logs.glob("consultant-*.log")):
-        await asyncio.sleep(0.01)
-    while rows.position(journal.rows) != journal.last_seq - 1:
+    while not is_mirrored(journal, logs):
         await asyncio.sleep(0.01)
 
 

@@ -227,8 +227,8 @@ def _take_windows(state: CodexState, params: Fields) -> _Read:
     told = params.inner("rateLimits")
     found = [(slot, told.inner(slot)) for slot in ("primary", "secondary")]
     windows = tuple(_window(slot, window) for slot, window in found if window)
-    news = [one for one in windows if one.used >= NEARING and one not in state.windows]
-    signals = [d.Nearing(one.name, min(one.used, FULL) / FULL, one.resets_at_ms) for one in news]
+    news = [one for one in windows if NEARING <= one.used < FULL and one not in state.windows]
+    signals = [d.Nearing(one.name, one.used / FULL, one.resets_at_ms) for one in news]
     return d.Read(replace(state, windows=windows), tuple(signals))
 
 

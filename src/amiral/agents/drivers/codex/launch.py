@@ -38,6 +38,7 @@ CLIENT = {"name": "amiral", "title": "amiral", "version": "1"}
 ANOTHER_S = re.compile(r"claude.*|(?:sonnet|opus|haiku)\b.*|opusplan|default|inherit")
 ALL = "all"
 RUNNING, CHANGING = frozenset({"Bash"}), frozenset({"Write", "Edit", "NotebookEdit"})
+_CONFIG_FILE = d.FileToWrite("config.toml", toml_text(CONFIG))
 READING, WEB = frozenset({"Read", "Glob", "Grep", "LS"}), frozenset({"WebSearch", "WebFetch"})
 
 
@@ -64,9 +65,15 @@ def login(options: Mapping[str, object]) -> d.Login:
     own = found if isinstance(found, dict) else {}
     if name == "openai" or own.get("requires_openai_auth") is True:
         is_needed = "openai_base_url" not in options
-        return d.Login((KEY,), (LOGIN_FILE,), LOG_IN, is_needed, renewal)
+        return d.Login((KEY,), (LOGIN_FILE,), is_needed, entry, renewal)
     key = own.get("env_key")
     return d.Login((key,), is_needed=True) if isinstance(key, str) else d.Login()
+
+
+def entry(command: tuple[str, ...], folder: str, has_terminal: bool) -> d.Launch:  # noqa: FBT001
+    """Plan the process that logs in: by a browser, or by an API key on stdin."""
+    how = ("login",) if has_terminal else ("login", "--with-api-key")
+    return d.Launch((*command, *how), _folders(folder), folder, (_CONFIG_FILE,))
 
 
 def renewal(command: tuple[str, ...], folder: str, content: bytes, now_ms: int) -> d.Launch | None:
@@ -79,9 +86,10 @@ def renewal(command: tuple[str, ...], folder: str, content: bytes, now_ms: int) 
     ends_ms = _end_of(tokens.inner("tokens").text("access_token")) if tokens else None
     if ends_ms is None or ends_ms - now_ms > RENEWED_BEFORE_MS:
         return None
-    files = (d.FileToWrite("config.toml", toml_text(CONFIG)),)
     asked = request("renew", "account/read", {"refreshToken": True})
-    return d.Launch(_argv(command), _folders(folder), folder, files, (*_greeting(), asked))
+    return d.Launch(
+        _argv(command), _folders(folder), folder, (_CONFIG_FILE,), (*_greeting(), asked)
+    )
 
 
 def request(name: str, method: str, params: Mapping[str, object]) -> d.Input:
@@ -104,9 +112,9 @@ def _greeting() -> tuple[d.Input, ...]:
 
 
 def _config(seat: d.Seat) -> Mapping[str, object]:
-    variables = login(seat.options).variables
+    variables, may_read = login(seat.options).variables, _has(seat, RUNNING | READING)
     own: dict[str, object] = {
-        "features": {"shell_tool": _has(seat, RUNNING | READING)},
+        "features": {"shell_tool": may_read, "view_image": may_read},
         "web_search": "live" if _has(seat, WEB) else "disabled",
         "shell_environment_policy": {"exclude": list(variables)},
     }

@@ -1,0 +1,76 @@
+"""`amiral up --detach`: the same process in the background, awaited until it tells that it serves.
+
+What it prints comes back through a pipe: its one-time code is written to no file.
+"""
+
+import contextlib
+import json
+import os
+import sys
+from pathlib import Path
+
+from amiral.base.clock import SystemClock
+from amiral.base.errors import AmiralError, Broken
+from amiral.commands.registry import Reply
+from amiral.processes.spawn import Child, Spawner, Stdio
+from amiral.projects.project import Project
+from amiral.store.brake import Brake
+from amiral.store.files import ensure_private_folder
+
+_TIMEOUT_S = 60.0
+_LOOK_S = 0.05
+_MOST_BYTES = 1 << 16
+
+
+async def start_in_background(home: Path, project: Project, options: tuple[str, ...]) -> Reply:
+    """Start it with these options of `up`; raises what it complains of, or Broken."""
+    log = home / "projects" / project.id / "logs" / "process.log"
+    ensure_private_folder(log.parent)
+    argv = (sys.executable, "-m", "amiral", "up", project.path, "--json", *options)
+    reading, writing = os.pipe()
+    try:
+        with log.open("ab") as output, os.fdopen(writing, "wb") as told:
+            spawner = Spawner(Brake(home / "brake"), "")
+            stdio = Stdio(stdout=told.fileno(), stderr=output.fileno())
+            child = spawner.start(argv, kind="own", env=dict(os.environ), cwd="/", stdio=stdio)
+        line = await _first_line(reading, child)
+    finally:
+        os.close(reading)
+    return _reply(line, child, project, log)
+
+
+async def _first_line(reading: int, child: Child) -> bytes:
+    """Read until a line is whole, the program has ended, or patience has."""
+    os.set_blocking(reading, False)
+    clock = SystemClock()
+    until_s = clock.monotonic_s() + _TIMEOUT_S
+    told = b""
+    while b"\n" not in told and clock.monotonic_s() < until_s:
+        has_ended = child.has_ended
+        with contextlib.suppress(BlockingIOError):
+            told += os.read(reading, _MOST_BYTES)
+        if has_ended:
+            break
+        await clock.sleep(_LOOK_S)
+    return told
+
+
+def _reply(line: bytes, child: Child, project: Project, log: Path) -> Reply:
+    try:
+        told = json.loads(line)
+    except ValueError:
+        raise Broken(f"{project.name} did not start", f"see {log}") from None
+    if "error" in told:
+        raise _complaint(told["error"])
+    text = f"✓ {project.name} is served by process {child.pid}"
+    url = str(told["url"])
+    open_it = f"\n  open {url}   (valid once, 10 minutes)" if url else ""
+    notices = "".join(f"\n  notice {notice}" for notice in told["notices"])
+    data = {"url": url, "pid": child.pid, "projects": [project], "notices": told["notices"]}
+    return Reply(text + open_it + notices, data)
+
+
+def _complaint(told: dict[str, str]) -> AmiralError:
+    error = AmiralError(told["message"], told["next"])
+    error.kind = told["kind"]
+    return error

@@ -1,0 +1,81 @@
+"""Wires what specs need in one project: their reader, mirrors, worktrees and execution."""
+
+from collections.abc import Coroutine, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from amiral.agents.inbox import Inbox
+from amiral.agents.roster import Roster
+from amiral.base.clock import Clock
+from amiral.base.settings import ProjectSettings
+from amiral.commands.specs import SpecCommands
+from amiral.commands.work import WorkCommands
+from amiral.conversations.thread import OWNER, pair
+from amiral.execution.own_tests import OwnTests
+from amiral.execution.service import Execution
+from amiral.processes.spawn import Spawner
+from amiral.projects.git import Git
+from amiral.projects.worktrees import Worktrees
+from amiral.specs.mirrored import Names
+from amiral.specs.mirrors import Mirrors
+from amiral.specs.reader import SpecReader
+from amiral.specs.spec import Rules
+from amiral.specs.store import Specs
+from amiral.store.brake import Brake
+from amiral.store.journal import Journal
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What all of it stands on; `folder` is the project's state, `root` its checkout."""
+
+    journal: Journal
+    clock: Clock
+    brake: Brake
+    spawner: Spawner
+    roster: Roster
+    root: Path
+    folder: Path
+
+
+class SpecWork:
+    """Built with the engine; `worktrees` is what the engine needs of it."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self.worktrees = Worktrees(Git(ground.spawner), ground.root, ground.folder / "worktrees")
+        self._specs = Specs(ground.journal, ground.clock)
+
+    def commands(self, inbox: Inbox) -> tuple[object, ...]:
+        """Give the topics of the command table."""
+        ground = self._ground
+        return (
+            SpecCommands(self._specs, ground.journal, inbox, ground.roster),
+            WorkCommands(self.worktrees, self._specs, ground.journal),
+        )
+
+    def tasks(
+        self, inbox: Inbox, settings: ProjectSettings
+    ) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
+        """Give the long tasks by name."""
+        ground = self._ground
+        journal, clock, roster = ground.journal, ground.clock, ground.roster
+
+        def is_chat(worker: str) -> bool:
+            return worker in roster.ids() and roster.find(worker).type == "chat"
+
+        def rules() -> Rules:
+            roles = roster.roles()
+            return Rules(roles.spec_auto_approve, roles.max_draft_specs)
+
+        def log_of(worker: str) -> str:
+            return roster.find(worker).log_category if worker in roster.ids() else worker
+
+        names = Names(log_of, lambda worker: pair(OWNER, worker), roster.active)
+        tests = OwnTests(ground.spawner, settings.test)
+        execution = Execution(journal, clock, ground.brake, self.worktrees, tests, roster)
+        mirrors = Mirrors(journal, clock, ground.root, ground.folder / "mirrors.json", names)
+        yield "specs", SpecReader(journal, clock, is_chat, rules, inbox.wake).run()
+        yield "mirrors", mirrors.run()
+        yield "execution", execution.follow(inbox.wake)

@@ -4,17 +4,12 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Coroutine, Mapping
-from importlib.metadata import entry_points
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
 from amiral.agents.answers import Answers
-from amiral.agents.clis import Cli, CliState, find_clis, look_at
 from amiral.agents.declared import load_declared
-from amiral.agents.driver import Driver
-from amiral.agents.drivers import claude, scripted
-from amiral.agents.drivers.codex import driver as codex
 from amiral.agents.inbox import Inbox
 from amiral.agents.places import Places
 from amiral.agents.renewal import Renewals
@@ -26,7 +21,6 @@ from amiral.agents.turn import TurnLimits, Turns
 from amiral.agents.words import Words
 from amiral.base import events as ev
 from amiral.base.clock import SystemClock
-from amiral.base.errors import AmiralError, NotFound
 from amiral.base.ids import digest
 from amiral.base.settings import ProjectSettings, Settings
 from amiral.commands.admin import AdminCommands
@@ -40,6 +34,7 @@ from amiral.commands.safety import SafetyCommands
 from amiral.commands.table import TABLE
 from amiral.console import Console
 from amiral.conversations.store import CONVERSATIONS
+from amiral.installed import Installed
 from amiral.limits.service import Limits
 from amiral.processes.peer import peer_of
 from amiral.processes.pool import ShimPool
@@ -51,7 +46,7 @@ from amiral.safety.stop import Place
 from amiral.specs.tables import SPECS
 from amiral.specwork import Ground, SpecWork
 from amiral.store.brake import Brake
-from amiral.store.files import ensure_private_folder
+from amiral.store.files import ensure_private_folder, remove_leftovers
 from amiral.store.journal import Journal, Rows
 from amiral.store.redact import Redactor
 from amiral.web.sessions import WEB_SESSIONS
@@ -60,20 +55,6 @@ _READY_SHIMS = 1
 _LONGEST_TURN_S = 4 * 3600.0
 _REFRESH_S = 2.0
 _TABLES = (ENGINE, CONVERSATIONS, ROLE, SPECS, WEB_SESSIONS)
-
-
-def known_drivers() -> Mapping[str, Driver[Any]]:
-    """Give the drivers by name: those shipped, then those of other packages (`amiral.drivers`)."""
-    shipped: list[Driver[Any]] = [claude.DRIVER, codex.DRIVER, scripted.DRIVER]
-    others = [point.load() for point in entry_points(group="amiral.drivers")]
-    return {driver.name: driver for driver in (*others, *shipped)}
-
-
-def installed_clis(
-    settings: Settings, environ: Mapping[str, str], home: Path
-) -> dict[str, Cli | AmiralError]:
-    """Look for the CLI of every driver; an error says what is missing."""
-    return find_clis(known_drivers(), settings, environ, home / "logins")
 
 
 def socket_path(home: Path, project: Project) -> Path:
@@ -93,7 +74,7 @@ class App:
         self.over = asyncio.Event()
         self.tag = digest(str(home))
         self._folder = home / "projects" / project.id
-        self._clis = installed_clis(settings, os.environ, home)
+        self.installed = Installed(settings, os.environ, home)
         self._closing = contextlib.AsyncExitStack()
         self._ends_agents = False
         self._warnings = warnings
@@ -102,10 +83,13 @@ class App:
         """Take the project over from whoever served it last, and listen."""
         for folder in (self.home, self.home / "run", self._folder / "sessions"):
             ensure_private_folder(folder)
+            remove_leftovers(folder)
         self.brake = Brake(self.home / "brake")
         self.brake.prepare()
         path = self._folder / "journal.db"
-        self.journal = await Journal.open(path, self.clock, _TABLES, redact=self._redactor())
+        self.journal = await Journal.open(
+            path, self.clock, _TABLES, redact=Redactor(self.installed.secrets())
+        )
         self._closing.push_async_callback(self.journal.close)
         token = await self.journal.decide(_take_over)
         self.spawner = Spawner(self.brake, f"{self.tag}:{self.project.id}")
@@ -113,7 +97,7 @@ class App:
         self._closing.push_async_callback(self.shims.close)
         trust = Trust(self.home)
         self.roster = Roster(
-            self.journal, lambda: load_declared(trust, self.project), self.default_driver()
+            self.journal, lambda: load_declared(trust, self.project), self.installed.default()
         )
         await self.roster.refresh()
         self.specwork = SpecWork(self._ground())
@@ -123,7 +107,7 @@ class App:
         commands = self._commands(trust)
         await self._serve_page(commands)
         await self._listen(commands)
-        renewals = Renewals(self.journal, self.clock, self.spawner, self._clis.values())
+        renewals = Renewals(self.journal, self.clock, self.spawner, self.installed.found.values())
         await renewals.renew()
         self.inbox.start()
         self._closing.push_async_callback(self.inbox.stop)
@@ -186,42 +170,14 @@ class App:
         """Where the project's process listens."""
         return socket_path(self.home, self.project)
 
-    async def clis(self) -> list[CliState]:
-        """Look at every CLI there may be."""
-        return [await self._look_at(name) for name in self._clis]
-
-    async def _look_at(self, name: str) -> CliState:
-        """A program that cannot even be started is told of like one that is missing."""
-        driver, found = known_drivers()[name], self._clis[name]
-        try:
-            return await look_at(driver, found, self.spawner, self.home / "run")
-        except AmiralError as error:
-            return CliState(name, problem=error.message, fix=error.next_step or "install it again")
-
     def notices(self) -> tuple[str, ...]:
         """Tell what a person should know before the first message."""
-        scripted_only = self.default_driver() == "scripted"
         return (
-            *(("no agent CLI found: the scripted worker answers",) if scripted_only else ()),
+            *self.installed.notices(),
             *self._warnings,
             *self.web.problems,
             *self.roster.notices(),
         )
-
-    def default_driver(self) -> str:
-        """Name the driver of workers that name none: the first CLI found, else the scripted one."""
-        found = [name for name in ("claude", "codex") if isinstance(self._clis.get(name), Cli)]
-        return found[0] if found else "scripted"
-
-    def cli(self, driver: str) -> Cli:
-        """Give the CLI of a driver, or raise why there is none."""
-        found = self._clis.get(driver)
-        if found is None:
-            known = ", ".join(sorted(self._clis))
-            raise NotFound(f"no driver `{driver}`; known: {known}", "see workers_registry.json")
-        if isinstance(found, AmiralError):
-            raise found
-        return found
 
     def _ground(self) -> Ground:
         return Ground(
@@ -237,14 +193,14 @@ class App:
     def _engine(self, token: int) -> Inbox:
         grace_s = self.settings.safety.stop_grace_s
         places, workers = Places(self.specwork.worktrees), self._folder / "workers"
-        seats = Seats(self.spawner, self.cli, self.roster.identity, places, workers)
+        seats = Seats(self.spawner, self.installed.cli, self.roster.identity, places, workers)
         place = SessionPlace(self._folder / "sessions", self.spawner.tag, token, grace_s)
         self.sessions = Sessions(
             self.journal,
             self.clock,
             self.shims,
             seats,
-            known_drivers(),
+            self.installed.drivers,
             place,
         )
         turns = Turns(
@@ -281,15 +237,6 @@ class App:
         if peer.uid != os.getuid():
             return Role.AGENT
         return Role.AGENT if peer.below_shim else Role.OWNER
-
-    def _redactor(self) -> Redactor:
-        secrets = [
-            value
-            for found in self._clis.values()
-            if isinstance(found, Cli)
-            for value in found.env.values()
-        ]
-        return Redactor(secrets)
 
     async def _keep_up(self) -> None:
         """Look every few seconds at what changes outside: the registry's files, the brake."""

@@ -272,8 +272,9 @@ def test_messages_are_taken_back_waiting_or_running(yard):
     assert rig.answer(running)["outcome"] == "cancelled"
     assert rig.answer(last)["outcome"] == "done"
     assert [turn["message"] for turn in rig.told("TurnStarted")] == [running, last]
-    for gone in (waiting, running, "nothing"):
-        assert rig.run("cancel", gone, "--json").code == 4
+    for gone in (waiting, running, last):
+        assert rig.run("cancel", gone, "--json").code == 6
+    assert rig.run("cancel", "nothing", "--json").code == 4
 
 
 # ------------------------------------------------------------------ looking on

@@ -185,6 +185,10 @@ class Reader:
                     return found
         return found
 
+    async def rest(self):
+        """Give everything up to the end of the stream."""
+        return [event async for event in self.events()]
+
     def cut(self):
         self.parser.cut()
         self.writer.transport.abort()

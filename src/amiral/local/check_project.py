@@ -8,9 +8,10 @@ from pathlib import Path
 
 from amiral.agents.clis import Cli, CliState, look_at
 from amiral.agents.declared import load_declared
-from amiral.app import installed_clis, known_drivers, socket_path
+from amiral.app import socket_path
 from amiral.base.errors import AmiralError, NotFound
 from amiral.base.settings import Settings
+from amiral.installed import installed_clis, known_drivers
 from amiral.local.check import Check, guarded
 from amiral.processes.spawn import Spawner
 from amiral.projects.project import Project

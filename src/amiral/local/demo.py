@@ -192,4 +192,3 @@ class _Journey:
         if told.code != 0:
             raise Broken(f"amiral {' '.join(argv)} answered {told.code}: {told.out}{told.err}")
         return told.json()
-

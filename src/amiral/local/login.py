@@ -6,10 +6,10 @@ from pathlib import Path
 
 from amiral.agents.clis import Cli
 from amiral.agents.driver import Launch
-from amiral.app import installed_clis
 from amiral.base.errors import AmiralError, Broken, Invalid, NotFound
 from amiral.commands.registry import Parsed, Reply
 from amiral.config import find_home, load_settings
+from amiral.installed import installed_clis
 from amiral.local.terminal import answer
 from amiral.store.files import ensure_private_folder, write_atomic
 

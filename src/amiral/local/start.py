@@ -130,7 +130,7 @@ async def _serve(app: App, *, as_json: bool) -> None:
 
 
 async def _banner(app: App) -> Reply:
-    clis = await app.clis()
+    clis = await app.installed.look(app.spawner)
     home, project = app.home, app.project
     url = _url(app)
     lines = [
@@ -162,7 +162,8 @@ def _url(app: App) -> str:
 
 def _described(cli: CliState) -> str:
     if cli.problem:
-        return f"{cli.driver} (not installed)" if not cli.version else cli.problem
+        why = "not installed" if "no program" in cli.problem else one_line(cli.problem, 120)
+        return f"{cli.driver} ({why})"
     login = f" (login needed: {cli.fix})" if cli.fix else " (logged in)"
     return f"{cli.driver} {cli.version}{'' if cli.driver == 'scripted' else login}"
 

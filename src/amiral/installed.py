@@ -1,0 +1,76 @@
+"""Which drivers there are and which of their CLIs this machine has; drivers are known here only."""
+
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from amiral.agents.clis import Cli, CliState, find_clis, look_at
+from amiral.agents.driver import Driver
+from amiral.agents.drivers import claude, scripted
+from amiral.agents.drivers.codex import driver as codex
+from amiral.base.errors import AmiralError, NotFound
+from amiral.base.settings import Settings
+from amiral.processes.spawn import Spawner
+
+_PREFERRED = ("claude", "codex")
+_LAST = "scripted"
+
+
+def known_drivers() -> Mapping[str, Driver[Any]]:
+    """Give the drivers by name: those shipped, then those of other packages (`amiral.drivers`)."""
+    shipped: list[Driver[Any]] = [claude.DRIVER, codex.DRIVER, scripted.DRIVER]
+    others = [point.load() for point in entry_points(group="amiral.drivers")]
+    return {driver.name: driver for driver in (*others, *shipped)}
+
+
+def installed_clis(
+    settings: Settings, environ: Mapping[str, str], home: Path
+) -> dict[str, Cli | AmiralError]:
+    """Look for the CLI of every driver; an error says what is missing."""
+    return find_clis(known_drivers(), settings, environ, home / "logins")
+
+
+class Installed:
+    """The drivers and CLIs as they were found when amiral started."""
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str], home: Path) -> None:
+        self._home = home
+        self.drivers = known_drivers()
+        self.found = installed_clis(settings, environ, home)
+
+    def cli(self, driver: str) -> Cli:
+        """Give the CLI of a driver, or raise why there is none."""
+        found = self.found.get(driver)
+        if found is None:
+            known = ", ".join(sorted(self.found))
+            raise NotFound(f"no driver `{driver}`; known: {known}", "see workers_registry.json")
+        if isinstance(found, AmiralError):
+            raise found
+        return found
+
+    def default(self) -> str:
+        """Name the driver of workers that name none: the first CLI found, else the scripted one."""
+        there = (name for name in _PREFERRED if isinstance(self.found.get(name), Cli))
+        return next(there, _LAST)
+
+    def secrets(self) -> list[str]:
+        """Give every value that a CLI is handed: none of them may reach a log."""
+        there = (found for found in self.found.values() if isinstance(found, Cli))
+        return [value for found in there for value in found.env.values()]
+
+    def notices(self) -> tuple[str, ...]:
+        """Say when there is nobody but the scripted worker."""
+        is_alone = self.default() == _LAST
+        return ("no agent CLI found: the scripted worker answers",) if is_alone else ()
+
+    async def look(self, spawner: Spawner) -> list[CliState]:
+        """Look at every CLI there may be."""
+        return [await self._look_at(name, spawner) for name in self.found]
+
+    async def _look_at(self, name: str, spawner: Spawner) -> CliState:
+        """A program that cannot even be started is told of like one that is missing."""
+        try:
+            return await look_at(self.drivers[name], self.found[name], spawner, self._home / "run")
+        except AmiralError as error:
+            return CliState(name, problem=error.message, fix=error.next_step or "install it again")

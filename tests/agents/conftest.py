@@ -106,21 +106,23 @@ class Works:
         self.brake = Brake(home / "brake")
         self.brake.prepare()
         self.is_open = False
+        self.tries: list[str] = []
         self._token = 0
 
-    async def open(self) -> "Works":
-        """Start as a new project process does."""
+    async def open(self, token=0) -> "Works":
+        """Start as a new project process does, by default with the next fencing token."""
         plan = self.plan
         self._token += 1
+        token = token or self._token
         self.journal = await Journal.open(
             self.home / "journal.db", plan.clock, (ENGINE, CONVERSATIONS)
         )
         spawner = Spawner(self.brake, self.tag)
-        self.shims = ShimPool(spawner, self.run, self._token, size=0)
+        self.shims = ShimPool(spawner, self.run, token, size=0)
         worktrees = Worktrees(Git(spawner), self.project, self.home / "worktrees")
         places = Places(worktrees)
         seats = Seats(spawner, plan.cli, lambda _: "", places, self.workers_folder)
-        place = SessionPlace(self.sessions_folder, self.tag, self._token, plan.grace_s)
+        place = SessionPlace(self.sessions_folder, self.tag, token, plan.grace_s)
         journal, clock = self.journal, plan.clock
         self.sessions = Sessions(journal, clock, self.shims, seats, plan.drivers, place)
         words, limits = Words(journal, "shop"), TurnLimits(plan.longest_s, plan.grace_s)

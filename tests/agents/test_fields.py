@@ -87,6 +87,7 @@ def test_fields_are_taken_by_their_type():
     assert (fields.text("s"), fields.text("n")) == ("x", "")
     assert (fields.number("n"), fields.number("b"), fields.number("s")) == (2.5, 0, 0)
     assert (fields.whole("n"), fields.number("i")) == (2, 0)
+    assert Fields({"n": 1e300}).whole("n") == -Fields({"n": -(10**30)}).whole("n") == 2**53
     assert (fields.value("b"), fields.value("not there")) == (True, None)
     assert fields.inner("o").number("k") == 1
     assert not fields.inner("s") and not fields.inner("e") and fields.inner("o")

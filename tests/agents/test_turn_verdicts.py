@@ -108,9 +108,9 @@ async def test_r41_a_cli_that_never_reads_is_tried_four_times_with_growing_pause
     for number, pause_s in enumerate((0.5, 1.0, 2.0), start=1):
         await works.until(lambda n=number: len(works.events(ev.MessageReturned)) == n)
         await clock.until_sleeping(1)
-        await clock.advance(pause_s - 0.1)
+        await clock.advance(pause_s - 0.25)
         assert len(works.events(ev.SessionOpened)) == number
-        await clock.advance(0.2)
+        await clock.advance(0.25)
     end = await works.ended(message)
     assert end.outcome == "failed"
     assert end.reason == (

@@ -154,3 +154,34 @@ def test_a_mistake_in_the_scenario_is_told_without_a_traceback(tmp_path, capsys,
 def test_a_missing_scenario_is_told(tmp_path, capsys):
     assert main([str(tmp_path / "none.yaml")]) == 1
     assert "No such file" in capsys.readouterr().err
+
+
+async def respond(running: ModelServer, text: str = "hi", **more):
+    item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+    fields = {"model": "m", "input": [item], "tools": [{"type": "function", "name": "x"}]}
+    body = json.dumps({**fields, **more}).encode()
+    return await asyncio.to_thread(send, running.url, "/v1/responses", body)
+
+
+async def test_codex_takes_turns_of_the_same_scenario():
+    async with server("turns: [{say: one}, {say: two, chunk: 2}]") as running:
+        whole = await respond(running)
+        assert json.loads(whole[2])["output"][0]["content"][0]["text"] == "one"
+        status, headers, body = await respond(running, stream=True)
+        assert (status, headers["content-type"].split(";")[0]) == (200, "text/event-stream")
+        assert body.count(b"output_text.delta") == 4, "two pieces, each named and typed"
+        assert said(await post(running)) == "ok"
+        assert [call.text for call in running.main_calls] == ["hi", "hi", "hi"]
+        wrong = await asyncio.to_thread(send, running.url, "/v1/responses", b"{}")
+        assert wrong[0] == 400 and "Responses API" in json.loads(wrong[2])["error"]["message"]
+
+
+async def test_codex_is_told_limits_and_errors_and_that_there_is_no_websocket():
+    clock = FakeClock(1796052475_000)
+    text = "turns: [{error: {status: 503}}, {limit: {window: five_hour, resets_in_s: 9}}]"
+    async with server(text, clock=clock) as running:
+        answers = [await respond(running) for _ in range(2)]
+        websocket = await asyncio.to_thread(send, running.url, "/v1/responses", None)
+    assert [status for status, _, _ in answers] == [503, 429]
+    assert answers[1][1]["x-codex-primary-reset-at"] == "1796052484"
+    assert websocket[0] == 426

@@ -331,7 +331,7 @@ async def served(short_path):
         yield await one.log_in()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def parser():
     return Parser
 

@@ -22,6 +22,9 @@ class Answer:
     reason: str
 
 
+PENDING = Answer("", "", "pending", "", "")
+"""Nothing to tell yet."""
+
 _STOPPED = Answer("", "", "pending", "", "amiral was stopped; the message is kept")
 
 

@@ -14,6 +14,7 @@ _ESCAPES = re.compile(
 _LONE_LENGTH = len(r"\ud83d")
 _LONGEST_SUMMARY = 200
 _LONGEST_NOISE = 2000
+_MOST = 2**53
 _TELLING = (
     *("command", "file_path", "notebook_path", "path", "pattern", "url", "query"),
     *("description", "skill", "prompt"),
@@ -42,8 +43,8 @@ class Fields(msgspec.Struct, frozen=True):
         return value if abs(value) < float("inf") else 0
 
     def whole(self, name: str) -> int:
-        """Give a number cut to a whole one, 0 when it is none."""
-        return int(self.number(name))
+        """Give a number cut to a whole one of at most 53 bits, 0 when it is none."""
+        return int(max(-_MOST, min(self.number(name), _MOST)))
 
     def value(self, name: str) -> object:
         """Give whatever stands there, None when nothing does."""

@@ -1,10 +1,11 @@
 """Messages to workers: say, route, role, interrupt, cancel."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from amiral.agents.answers import Answers
+from amiral.agents.answers import PENDING, Answer, Answers
 from amiral.agents.inbox import Inbox
 from amiral.agents.roster import Roster
 from amiral.agents.wish import Wish
@@ -17,11 +18,13 @@ from amiral.commands.table import TABLE
 from amiral.conversations.thread import OWNER, pair
 from amiral.specs import rows
 from amiral.specs.card import cards
+from amiral.specs.reader import until_read
 from amiral.store.journal import Journal
 
 Dispatch = Callable[[Caller, Parsed], Awaitable[Reply]]
 
 _PATIENCE_S = 3600.0
+_READING_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Said:
     replies: tuple[dict[str, str], ...]
     outcome: str
     reason: str = ""
+    specs: tuple[str, ...] = ()
 
 
 class Chat:
@@ -119,34 +123,40 @@ class Chat:
                 reply_to=reply_to,
             )
         )
-        answer = None
-        if wait > 0:
-            try:
-                async with asyncio.timeout(wait):
-                    answer = await self._answers.wait_for(message)
-            except TimeoutError:
-                answer = None
-        outcome = answer.outcome if answer else "pending"
-        text = answer.text if answer else ""
-        replies = ({"id": answer.id, "text": text},) if answer and text else ()
+        answer = await self._answer(message, wait)
+        cards, specs = await self._specs(message, answer)
         said = Said(
             accepted=True,
             message_id=message,
             route=as_data(routed),
             worker=worker.id,
-            turn_id=answer.turn if answer else "",
-            replies=replies,
-            outcome=outcome,
-            reason=answer.reason if answer else "",
+            turn_id=answer.turn,
+            replies=({"id": answer.id, "text": answer.text},) if answer.text else (),
+            outcome=answer.outcome,
+            reason=answer.reason,
+            specs=specs,
         )
-        cards = self._cards(message) if outcome == "done" else ""
-        shown = "\n\n".join(part for part in (_shown(said, text), cards) if part)
-        return Reply(shown, said, 0 if outcome in _FINE else 1)
+        shown = "\n\n".join(part for part in (_shown(said, answer.text), cards) if part)
+        return Reply(shown, said, 0 if said.outcome in _FINE else 1)
 
-    def _cards(self, message: str) -> str:
-        """Show the specs that an answer held."""
+    async def _answer(self, message: str, wait: float) -> Answer:
+        """Wait so long for the first answer."""
+        if wait > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    return await self._answers.wait_for(message)
+        return PENDING
+
+    async def _specs(self, message: str, answer: Answer) -> tuple[str, tuple[str, ...]]:
+        """Give the cards and ids of the specs that an answer held, once it was read for them."""
+        if answer.outcome != "done":
+            return "", ()
         read = self._journal.rows
-        return cards(rows.answered(read, message), rows.refusals(read, message))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_READING_S):
+                await until_read(self._journal, int(answer.id))
+        found = rows.answered(read, message)
+        return cards(found, rows.refusals(read, message)), tuple(spec.id for spec in found)
 
 
 _FINE = frozenset({"done", "pending", "limited"})

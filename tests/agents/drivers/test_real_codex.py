@@ -86,7 +86,7 @@ async def opened(cli) -> str:
     """Wait until the thread is open, and give its id."""
     if not DRIVER.is_ready(cli.state):
         await cli.until(Opened)
-    return cli.state.thread
+    return str(cli.state.thread)
 
 
 async def turn(cli, message: str, text: str) -> Finished:

@@ -22,7 +22,7 @@ PARTS = {
     "and asyncio": "import asyncio",
     "and msgspec, sqlite3, entry points": "import asyncio, msgspec, sqlite3, importlib.metadata",
     "and all of amiral": "import amiral.local.start",
-    "(a web server would be) and starlette, uvicorn": (
+    "and starlette, uvicorn": (
         "import amiral.local.start, starlette.applications, starlette.routing, uvicorn"
     ),
 }

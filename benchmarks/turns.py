@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -30,13 +31,14 @@ CAT = ("cat",)
 MESSAGES = 200
 SESSIONS = 20
 NS_PER_MS = 1e6
+WRITER = "writer"
 ROW = {
     "label": "Stub",
     "icon": "·",
     "type": "chat",
     "model": "none",
     "max_turns": 0,
-    "tools": "all",
+    "tools": ["Read"],
     "system_prompt_skill": "",
     "prompt_style": "history",
     "driver": "stub",
@@ -44,6 +46,13 @@ ROW = {
     "focus_dirs": [],
     "log_category": "stub",
 }
+
+
+def make_repository(folder: Path) -> None:
+    """A writing worker works in a worktree of its own, so there must be a commit to begin at."""
+    for words in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "first")):
+        person = ("-c", "user.name=bench", "-c", "user.email=bench@amiral.invalid")
+        subprocess.run(("git", *person, *words), cwd=folder, check=True)
 
 
 def install_stub(folder: Path) -> None:
@@ -68,6 +77,8 @@ async def serving(command: tuple[str, ...], ready_shims: int) -> AsyncIterator[A
         project = Projects(root / "home", root / "user").register(root / "shop")
         file = root / "shop/.amiral/config/workers_registry.json"
         rows = [{**ROW, "id": f"w{number}"} for number in range(SESSIONS + 1)]
+        rows.append({**ROW, "id": WRITER, "tools": "all"})
+        make_repository(root / "shop")
         file.write_text(json.dumps({"version": 1, "workers": rows}))
         trust = Trust(root / "home")
         shown = trust.show(project, file.name)
@@ -83,45 +94,49 @@ async def serving(command: tuple[str, ...], ready_shims: int) -> AsyncIterator[A
             sys.path.remove(str(root / "packages"))
 
 
-async def post(app: App, worker: str) -> tuple[str, int]:
-    """Have a message accepted; give its id and when it was on disk."""
-    message = new_id()
-    await app.inbox.post(ev.MessageQueued(message, worker, f"owner-{worker}", "hi", "owner"))
-    return message, time.monotonic_ns()
+class Post:
+    """Sends messages to the workers of one project, and waits until they are at the CLI."""
 
+    def __init__(self, app: App) -> None:
+        self._app, self._answers = app, Answers(app.journal)
 
-async def arrived(app: App, message: str) -> int:
-    """Wait until the turn has ended; give when the line was at the CLI."""
-    return int((await Answers(app.journal).wait_for(message)).text)
+    async def one(self, worker: str) -> float:
+        """Milliseconds from acceptance to the CLI."""
+        message = new_id()
+        queued = ev.MessageQueued(message, worker, f"owner-{worker}", "hi", "owner")
+        await self._app.inbox.post(queued)
+        accepted_ns = time.monotonic_ns()
+        return (await self._arrived(message) - accepted_ns) / NS_PER_MS
 
+    async def said(self, worker: str) -> float:
+        """Milliseconds from before `say --wait 0` is sent over the socket to the CLI."""
+        began_ns = time.monotonic_ns()
+        reader, writer = await asyncio.open_unix_connection(self._app.socket_path)
+        request = {"argv": ["say", "--wait", "0", "--json", f"/w:{worker} hi"], "cwd": "/"}
+        writer.write(json.dumps(request).encode() + b"\n")
+        told = json.loads(json.loads(await reader.readline())["out"])
+        writer.close()
+        return (await self._arrived(told["message_id"]) - began_ns) / NS_PER_MS
 
-async def one(app: App, worker: str) -> float:
-    """Milliseconds from acceptance to the CLI."""
-    message, accepted_ns = await post(app, worker)
-    return (await arrived(app, message) - accepted_ns) / NS_PER_MS
-
-
-async def said(app: App, worker: str) -> float:
-    """Milliseconds from before `say --wait 0` is sent over the socket to the CLI."""
-    began_ns = time.monotonic_ns()
-    reader, writer = await asyncio.open_unix_connection(app.socket_path)
-    request = {"argv": ["say", "--wait", "0", "--json", f"/w:{worker} hi"], "cwd": "/"}
-    writer.write(json.dumps(request).encode() + b"\n")
-    told = json.loads(json.loads(await reader.readline())["out"])
-    writer.close()
-    return (await arrived(app, told["message_id"]) - began_ns) / NS_PER_MS
+    async def _arrived(self, message: str) -> int:
+        """Wait until the turn has ended; give when the line was at the CLI."""
+        return int((await self._answers.wait_for(message)).text)
 
 
 async def open_session() -> list[Figure]:
     async with serving(CLOCK, 1) as app:
-        await one(app, "w0")
-        posted, whole = [], []
+        post = Post(app)
+        await post.one("w0")
+        await post.one(WRITER)
+        posted, whole, written = [], [], []
         for _ in range(MESSAGES):
-            posted.append(await one(app, "w0"))
-            whole.append(await said(app, "w0"))
+            posted.append(await post.one("w0"))
+            whole.append(await post.said("w0"))
+            written.append(await post.one(WRITER))
     return [
         spread("accepted → line at the CLI, open session", posted, "ms", 5.0),
         spread("`say` sent → line at the CLI, open session", whole, "ms"),
+        spread("accepted → line, open session, worktree looked after", written, "ms"),
     ]
 
 
@@ -129,20 +144,33 @@ async def new_sessions(ready_shims: int) -> list[float]:
     """Milliseconds for a first message each to workers without a session; the first one apart."""
     took = []
     async with serving(CAT, ready_shims) as app:
+        post = Post(app)
         for number in range(SESSIONS + 1):
             while app.shims.ready < ready_shims and number:  # noqa: ASYNC110 it tells nobody
                 await asyncio.sleep(0.005)
-            took.append(await one(app, f"w{number}"))
+            took.append(await post.one(f"w{number}"))
+    return took
+
+
+def bare_python() -> list[float]:
+    """What starting a shim's interpreter costs here and now, for scale."""
+    took = []
+    for _ in range(SESSIONS):
+        began_ns = time.monotonic_ns()
+        subprocess.run((sys.executable, "-I", "-S", "-c", "pass"), check=True)
+        took.append((time.monotonic_ns() - began_ns) / NS_PER_MS)
     return took
 
 
 def figures() -> list[Figure]:
     """Measure all of it."""
+    scale = bare_python()
     opened = asyncio.run(open_session())
     first_fresh, *fresh = asyncio.run(new_sessions(0))
     first_ready, *ready = asyncio.run(new_sessions(1))
     echo = "to `cat` and its echo read back"
     return [
+        spread("for scale: python -I -S -c pass", scale, "ms"),
         *opened,
         spread("accepted → first line, new session, fresh shim", fresh, "ms", 30.0, echo),
         spread("accepted → first line, new session, ready shim", ready, "ms", 8.0, echo),

@@ -194,7 +194,6 @@ def test_a_mistake_needs_no_daemon_to_be_named(place):
     assert place.run("statsu").returncode == 2
     assert "did you mean status?" in place.run("statsu").stderr
     assert place.run().returncode == 0
-    assert place.run("demo").returncode == 1
 
 
 def on_a_terminal(place, *argv, **environ):

@@ -81,6 +81,11 @@ class Client:
         self.writer.write(json.dumps({"argv": argv, **more}).encode() + b"\n")
         return await self.frames()
 
+    async def flood(self, size):
+        for _ in range(size >> 20):
+            self.writer.write(b"x" * (1 << 20))
+            await self.writer.drain()
+
     async def frames(self):
         async with asyncio.timeout(PATIENCE_S):
             whole = await self.reader.read()
@@ -92,13 +97,16 @@ class Place:
         self.folder, self.path = folder, folder / "console.sock"
         self.topic, self.role = Topic(), Role.OWNER
         self.faults: list[dict] = []
-        self.server: asyncio.Server | None = None
+        self.servers: list[asyncio.Server] = []
 
     async def serve(self):
         asyncio.get_running_loop().set_exception_handler(lambda _, told: self.faults.append(told))
-        self.server = await Console(Commands(TABLE, self.topic), lambda _: self.role).serve(
-            self.path
-        )
+        console = Console(Commands(TABLE, self.topic), lambda _: self.role)
+        self.servers.append(await console.serve(self.path))
+
+    def close(self):
+        while self.servers:
+            self.servers.pop().close()
 
     def client(self) -> Client:
         return Client(self.path)
@@ -121,7 +129,7 @@ async def place():
     yield place
     assert await place.ask("status", "--json") == [{"out": '{"well":true}\n'}, {"exit": 0}]
     gc.collect()
-    place.server.close()
+    place.close()
     assert place.faults == [], "no fault is left to the loop"
     shutil.rmtree(folder)
 
@@ -129,10 +137,13 @@ async def place():
 async def test_an_answer_comes_in_frames_and_the_exit_code_last(place):
     assert await place.ask("status") == [{"out": "all is well\n"}, {"exit": 0}]
     assert await place.ask("events", "--since", "2") == [
-        *({"out": "event 0\n"}, {"out": "event 1\n"}, {"exit": 0}),
+        {"out": "event 0\n"},
+        {"out": "event 1\n"},
+        {"exit": 0},
     ]
     assert await place.ask("events", "--since", "1", "--json") == [
-        *({"out": '{"seq":0}\n'}, {"exit": 0}),
+        {"out": '{"seq":0}\n'},
+        {"exit": 0},
     ]
     assert await place.ask("down") == [{"exit": 0}], "nothing to say, nothing said"
     assert [caller.surface for caller in place.topic.callers] == ["console"]
@@ -149,12 +160,12 @@ async def test_a_request_may_arrive_in_pieces_and_with_more_than_we_know(place):
 
 async def test_refusals_are_told_on_stderr_or_as_one_document(place):
     assert await place.ask("workers") == [
-        *({"err": "✗ no such thing\n  look elsewhere\n"}, {"exit": 4}),
+        {"err": "✗ no such thing\n  look elsewhere\n"},
+        {"exit": 4},
     ]
     out, ended = await place.ask("workers", "--json")
-    assert json.loads(out["out"])["error"] == {
-        **{"kind": "not_found", "message": "no such thing", "next": "look elsewhere"},
-    }
+    error = {"kind": "not_found", "message": "no such thing", "next": "look elsewhere"}
+    assert json.loads(out["out"]) == {"error": error}
     assert ended == {"exit": 4}
     for words in (["no-such"], [], ["say"], ["status", "--no-such"], ["events", "--since", "x"]):
         assert (await place.ask(*words))[-1] == {"exit": 2}
@@ -194,15 +205,12 @@ async def test_what_is_no_request_is_hung_up_on(place, kind):
 async def test_a_request_without_end_is_cut_off_and_costs_no_memory(place):
     async with place.client() as client:
         with pytest.raises(ConnectionError):
-            for _ in range(400):
-                client.writer.write(b"x" * (1 << 20))
-                await client.writer.drain()
+            await client.flood(400 << 20)
 
 
 async def test_a_large_request_is_carried_out(place):
-    assert await place.ask("status", cwd="x" * (8 << 20)) == [
-        *({"out": "all is well\n"}, {"exit": 0}),
-    ]
+    frames = await place.ask("status", cwd="x" * (8 << 20))
+    assert frames == [{"out": "all is well\n"}, {"exit": 0}]
 
 
 async def test_who_hangs_up_in_mid_answer_disturbs_nobody_and_leaves_nothing_open(place):
@@ -255,7 +263,7 @@ async def test_an_agent_reaches_what_is_open_to_agents_and_nothing_else(place):
 
 async def test_the_socket_is_the_users_own_and_replaces_a_stale_one(place):
     assert place.path.stat().st_mode & 0o777 == 0o600
-    place.server.close()
+    place.close()
     assert place.path.exists(), "as after a kill"
     await place.serve()
 

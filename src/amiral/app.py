@@ -21,6 +21,7 @@ from amiral.agents.turn import TurnLimits, Turns
 from amiral.agents.words import Words
 from amiral.base import events as ev
 from amiral.base.clock import SystemClock
+from amiral.base.errors import AmiralError
 from amiral.base.ids import digest
 from amiral.base.settings import ProjectSettings, Settings
 from amiral.commands.admin import AdminCommands
@@ -127,7 +128,9 @@ class App:
                 await self.journal.append(ev.WarningRaised(name, f"{name} ended: {fault!r}"))
 
         task = asyncio.create_task(watched(), name=name)
-        self._closing.callback(task.cancel)
+        # One that is cancelled before it has begun would leave its work unawaited.
+        task.add_done_callback(lambda _: work.close())
+        self._closing.push_async_callback(_end, task)
 
     async def close(self) -> None:
         """Let go of everything, last things first; agents in mid turn go on under their shims."""
@@ -240,16 +243,26 @@ class App:
 
     async def _keep_up(self) -> None:
         """Look every few seconds at what changes outside: the registry's files, the brake."""
-        stopped = ""
+        seen = ""
         while True:
             await self.clock.sleep(_REFRESH_S)
-            await self.roster.refresh()
-            stop = self.brake.state()
-            now = stop.stop_id if stop else ""
-            if now != stopped:
-                reason = stop.reason if stop else ""
-                await self.journal.append(ev.BrakeSeen(bool(stop), now or stopped, reason))
-                stopped = now
+            # On a full disk nothing can be told; what was not is told when there is room again.
+            with contextlib.suppress(AmiralError):
+                seen = await self._look_outside(seen)
+
+    async def _look_outside(self, seen: str) -> str:
+        await self.roster.refresh()
+        stop = self.brake.state()
+        now = stop.stop_id if stop else ""
+        if now != seen:
+            reason = stop.reason if stop else ""
+            await self.journal.append(ev.BrakeSeen(bool(stop), now or seen, reason))
+        return now
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
 
 
 def _take_over(read: Rows) -> tuple[list[ev.Event], int]:

@@ -115,7 +115,7 @@ class Works:
         self._token += 1
         token = token or self._token
         self.journal = await Journal.open(
-            self.home / "journal.db", plan.clock, (ENGINE, CONVERSATIONS)
+            self.home / "journal" / "journal.db", plan.clock, (ENGINE, CONVERSATIONS)
         )
         spawner = Spawner(self.brake, self.tag)
         self.shims = ShimPool(spawner, self.run, token, size=0)
@@ -141,11 +141,11 @@ class Works:
         await self.shims.close()
         await self.journal.close()
 
-    async def close(self) -> None:
+    async def close(self, *, with_busy=False) -> None:
         """End as `amiral down` does."""
         self.is_open = False
         await self.inbox.stop()
-        await self.sessions.close(with_busy=False)
+        await self.sessions.close(with_busy=with_busy)
         await self.shims.close()
         await self.journal.close()
 

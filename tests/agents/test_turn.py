@@ -1,7 +1,14 @@
 """The ordinary course of turns: what is told, what is asked, how long turns may be."""
 
 import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -266,3 +273,29 @@ async def test_the_worker_is_asked_in_its_own_prompt_style(works):
     await works.open()
     await works.answer("the task")
     assert "TASK\nthe task\n" in works.given()[0]["text"]
+
+
+def test_r38_a_turn_outlasts_a_full_disk_and_loses_nothing():
+    home = Path(tempfile.mkdtemp(prefix="amiral-"))
+    (home / "journal").mkdir(mode=0o700)
+    command = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-r", "-m"]
+    mount = 'mount -t tmpfs -o size=2m,mode=700 tmpfs "$1/journal" && shift && exec "$@"'
+    here = Path(__file__).parent
+    script = [sys.executable, str(here / "scripts" / "full_disk.py"), str(here / "conftest.py")]
+    ran = subprocess.run(
+        [*command, "sh", "-ec", mount, "sh", str(home), *script, str(home)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    shutil.rmtree(home)
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout) == {
+        "state_while_full": "seen",
+        "refused": 3,
+        "outcomes": ["done", "done"],
+        "said": True,
+        "seen": 1,
+        "given": 2,
+        "queued": 2,
+    }

@@ -1,6 +1,7 @@
 """Whole amirals in homes of their own; each ends with nothing left running and no fault told."""
 
 import asyncio
+import json
 import os
 import shutil
 import subprocess
@@ -113,9 +114,30 @@ class Model(ModelServer):
         self.bodies.append((await request.body()).decode())
         return await super()._answer(request)
 
+    async def _respond(self, request):
+        self.bodies.append((await request.body()).decode())
+        return await super()._respond(request)
+
     def _do(self, work):
         done: Future = asyncio.run_coroutine_threadsafe(work, self._loop)
         return done.result(30)
+
+
+def hire(rig, *workers, text=""):
+    """Write a registry of these workers, each a change of one row, or any text in its place."""
+    row: dict = {"id": "tester", "label": "Tester", "icon": "T", "type": "chat", "model": "sonnet"}
+    row |= {"max_turns": 0, "tools": ["Read"], "system_prompt_skill": "", "focus_dirs": []}
+    row |= {"prompt_style": "history", "output_format": "text", "log_category": "tester"}
+    folder = rig.project / ".amiral" / "config"
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [row | worker for worker in workers]
+    told = text or json.dumps({"version": 1, "workers": rows}, indent=1)
+    (folder / "workers_registry.json").write_text(told)
+
+
+@pytest.fixture(name="hire")
+def hire_fixture():
+    return hire
 
 
 @pytest.fixture

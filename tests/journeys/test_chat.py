@@ -17,28 +17,6 @@ SLOW = "turns: [{match: slow, hang: 60, say: Late.}]\ndefault: {say: ok}\n"
 LIMITED = (
     "turns: [{match: first, limit: {window: five_hour, resets_in_s: 3600}}]\ndefault: {say: ok}\n"
 )
-REGISTRY = {
-    "id": "tester",
-    "label": "Tester",
-    "icon": "T",
-    "type": "chat",
-    "model": "sonnet",
-    "max_turns": 0,
-    "tools": ["Read"],
-    "system_prompt_skill": "",
-    "prompt_style": "history",
-    "output_format": "text",
-    "focus_dirs": [],
-    "log_category": "tester",
-}
-
-
-def registry(rig, *workers, text=""):
-    folder = rig.project / ".amiral" / "config"
-    folder.mkdir(parents=True, exist_ok=True)
-    rows = [{**REGISTRY, **worker} for worker in workers]
-    told = text or json.dumps({"version": 1, "workers": rows}, indent=1)
-    (folder / "workers_registry.json").write_text(told)
 
 
 def status(rig, worker="consultant"):
@@ -76,7 +54,8 @@ def test_a_start_for_programs_is_one_document(yard):
     told = json.loads(line)
     assert told["socket"] == str(rig.socket_path)
     assert told["projects"][0]["path"] == str(rig.project)
-    assert [cli["driver"] for cli in told["clis"]] == ["claude", "scripted"]
+    usable = [cli["driver"] for cli in told["clis"] if not cli["problem"]]
+    assert usable == ["scripted"]
     assert told["notices"]
 
 
@@ -138,10 +117,9 @@ def test_a_question_is_answered_and_stands_in_the_conversation(yard):
     (conversation,) = rig.ask("conversations").json()["conversations"]
     assert conversation["count"] == 4
     shown = rig.ask("conversation", "show", conversation["id"]).json()["messages"]
-    assert [(one["speaker"], one["text"]) for one in shown] == [
-        *(("owner", "what is this?"), ("consultant", "It sells books.")),
-        *(("owner", "again"), ("consultant", "ok")),
-    ]
+    words = [(one["speaker"], one["text"]) for one in shown]
+    assert words[:2] == [("owner", "what is this?"), ("consultant", "It sells books.")]
+    assert words[2:] == [("owner", "again"), ("consultant", "ok")]
     assert "consultant: It sells books." in rig.run("conversation", "show", conversation["id"]).out
     assert "4 messages" in rig.run("conversations").out
 
@@ -153,9 +131,8 @@ def test_two_workers_work_at_once_and_each_in_order(yard):
     both = ("consultant", "developer")
     until(lambda: all(status(rig, who)["state"] == "working" for who in both), "both at work")
     assert [status(rig, who)["waiting"] for who in both] == [1, 1]
-    assert [rig.answer(message)["text"] for message in (*first, *second)] == [
-        *("one", "one", "two", "two"),
-    ]
+    answers = [rig.answer(message)["text"] for message in (*first, *second)]
+    assert answers == ["one", "one", "two", "two"]
     order = [turn["message"] for turn in rig.told("TurnStarted")]
     for one, two in zip(first, second, strict=True):
         assert order.index(one) < order.index(two)
@@ -216,9 +193,8 @@ def test_a_limited_worker_waits_with_its_queue_until_it_is_resumed(yard):
     rig.kill()
     rig.start()
     (limit,) = rig.ask("limits").json()["limits"]
-    assert (limit["worker"], limit["window"], limit["state"], limit["source"]) == (
-        *("consultant", "five_hour", "waiting", "cli"),
-    )
+    assert (limit["worker"], limit["window"]) == ("consultant", "five_hour")
+    assert (limit["state"], limit["source"]) == ("waiting", "cli")
     assert "⏸ consultant · five_hour · resets 20" in rig.run("limits").out
     assert rig.answers(behind) == []
     assert rig.run("limits", "resume", "consultant").code == 0
@@ -318,9 +294,9 @@ def test_whoever_waits_when_amiral_goes_down_is_told_that_the_message_is_kept(ya
 # ------------------------------------------------------------------ trust
 
 
-def test_a_changed_registry_counts_when_it_is_trusted_and_at_once(yard):
+def test_a_changed_registry_counts_when_it_is_trusted_and_at_once(yard, hire):
     rig = yard.scripted().start()
-    registry(rig, {})
+    hire(rig, {})
     until(lambda: rig.ask("health").json()["notices"], "a notice")
     assert rig.run("say", "/w:tester hello").code == 1, "untrusted, it has no effect"
     assert "amiral trust config/workers_registry.json" in rig.run("health").out
@@ -336,16 +312,16 @@ def test_a_changed_registry_counts_when_it_is_trusted_and_at_once(yard):
     assert rig.ask("health").json() == {**rig.ask("health").json(), "ok": True, "notices": []}
 
 
-def test_a_broken_registry_is_told_by_line_and_the_last_good_one_stays(yard):
+def test_a_broken_registry_is_told_by_line_and_the_last_good_one_stays(yard, hire):
     rig = yard.scripted()
-    registry(rig, {})
+    hire(rig, {})
     rig.start()
     rig.ask("trust", "workers_registry.json")
     until(lambda: "tester" in rig.run("workers").out, "the worker", 5)
-    registry(rig, {"tools": "read"}, {"id": "other", "max_turns": -1, "modle": "x"})
+    hire(rig, {"tools": "read"}, {"id": "other", "max_turns": -1, "modle": "x"})
     rig.ask("trust", "workers_registry.json")
     errors = until(lambda: rig.told("WorkersRefused"), "the refusal", 5)[0]["errors"]
-    assert errors[0].startswith("workers_registry.json:11: worker \"tester\": tools must be")
+    assert errors[0].startswith('workers_registry.json:11: worker "tester": tools must be')
     assert len(errors) == 3
     assert all(error.startswith("workers_registry.json:") for error in errors)
     assert set(errors) <= set(rig.ask("health").json()["notices"])
@@ -357,7 +333,7 @@ def test_a_broken_registry_is_told_by_line_and_the_last_good_one_stays(yard):
     assert [error.partition(".json:")[2] for error in checked.json()["errors"]] == [
         error.partition(".json:")[2] for error in errors
     ]
-    registry(rig, {"id": "other"})
+    hire(rig, {"id": "other"})
     rig.ask("trust", "workers_registry.json")
     until(lambda: "other" in rig.run("workers").out, "the repaired registry", 5)
 

@@ -34,7 +34,7 @@ def with_claude(yard, model, clis):
     models = []
 
     def start(scenario, login=KEY, *, is_sample=False, **environ):
-        served = model(scenario, str(yard.folder / ("home-sample" if is_sample else "") / "shop"))
+        served = model(scenario, "" if is_sample else str(yard.folder / "shop"))
         models.append(served.__enter__())
         config = f'[drivers.claude]\nenv = {{ANTHROPIC_BASE_URL = "{served.url}"}}\n'
         rig = yard.rig(config, {"AMIRAL_CLIS": clis, **login, **environ})
@@ -59,11 +59,20 @@ def environment(pid: int) -> dict[str, str]:
     return dict(entry.split("=", 1) for entry in entries if entry)
 
 
-def test_on_the_sample_project_a_question_is_answered_and_the_consultant_cannot_write(with_claude):
+def test_on_the_sample_project_the_consultant_answers_and_only_the_developer_writes(
+    yard, with_claude
+):
     """S0.28, S0.29."""
+    sample = yard.folder / "home-sample" / "shop"
     rig, model = with_claude(
-        f"turns: [{{match: what, say: It sells books.}}, {{match: make, {WRITE}}}]\n"
-        "default: {say: I may not.}",
+        f"""
+        turns:
+          - {{match: what, say: It sells books.}}
+          - {{match: try it, use: {{tool: write, args: {{path: {sample}/made.txt, text: made}}}}}}
+          - {{match: try it, say: I may not.}}
+          - {{match: make it, {WRITE}}}
+        default: {{say: Made.}}
+        """,
         is_sample=True,
     )
     answer = rig.run("say", "/c what does this project do?", "--json")
@@ -72,11 +81,15 @@ def test_on_the_sample_project_a_question_is_answered_and_the_consultant_cannot_
     assert [reply["text"] for reply in said["replies"]] == ["It sells books."]
     assert said["accepted"] and said["message_id"] and said["turn_id"]
 
-    told = rig.run("say", "/c make it")
+    told = rig.run("say", "/c try it")
     assert (told.code, told.out) == (0, "I may not.\n")
     assert not (rig.project / "made.txt").exists()
     assert not {"Write", "Edit", "Bash"} & set(model.main_calls[-1].tools)
-    assert (rig.project / "cart.py").exists()
+
+    assert rig.run("say", "/d make it").out.startswith("Made.")
+    place = Path(rig.told("SessionOpened")[-1]["cwd"])
+    assert (place / "made.txt").read_text() == "made\n"
+    assert (place / "cart.py").exists(), "its place is a copy of the project"
 
 
 def test_the_developer_writes_and_runs_and_is_asked_for_nothing(with_claude):
@@ -116,7 +129,8 @@ def test_a_killed_shim_is_settled_from_the_transcript_and_claude_remembers(with_
     (session,) = rig.running()
     os.kill(session.shim, signal.SIGKILL)
     cut = rig.answer(message)
-    assert (cut["outcome"], cut["reason"]) == ("interrupted", "its shim was lost")
+    assert cut["outcome"] == "interrupted"
+    assert "its shim was lost" in cut["reason"]
 
     assert rig.ask("say", "/c and which number?").json()["outcome"] == "done"
     (request,) = called(model, "and which number?")
@@ -146,9 +160,8 @@ def test_a_reached_usage_limit_parks_the_turn_until_it_is_resumed(with_claude):
     limited = rig.run("say", "/c hello", "--json")
     assert (limited.code, limited.json()["outcome"]) == (0, "limited")
     (limit,) = rig.ask("limits").json()["limits"]
-    assert (limit["worker"], limit["window"], limit["state"]) == (
-        *("consultant", "five_hour", "waiting"),
-    )
+    assert (limit["worker"], limit["window"]) == ("consultant", "five_hour")
+    assert limit["state"] == "waiting"
     parked = rig.told("TurnParked")[0]
     assert 3500_000 < parked["resets_at_ms"] - limit["since_ms"] <= 3601_000
     assert "resets 20" in rig.run("limits").out
@@ -214,11 +227,11 @@ def test_the_agent_holds_no_secret_of_ours_and_lives_in_its_own_home(with_claude
 def test_an_agent_can_neither_talk_nor_release_nor_stop(with_claude):
     """P09: whoever runs below a shim is an agent, whatever its environment says."""
     amiral = f"{shlex.quote(sys.executable)} -m amiral"
-    attempts = [f"say '/d more' --json", "release 0a1b2c3d --json", "emergency-stop --json"]
+    attempts = ["say '/d more' --json", "release 0a1b2c3d --json", "emergency-stop --json"]
     attempts += [f"{words} --json" for words in ("down", "events", "trust", "interrupt developer")]
     lines = [f"{amiral} {words}; echo" for words in attempts]
-    for words in ("down --json", "emergency-stop --json"):
-        lines.append(f"env -i AMIRAL_HOME=$AMIRAL_HOME setsid -w {amiral} {words}; echo")
+    hidden = f"env -i AMIRAL_HOME=$AMIRAL_HOME setsid -w {amiral}"
+    lines += [f"{hidden} {words} --json; echo" for words in ("down", "emergency-stop")]
     command = f"export AMIRAL_HOME=$PWD/../home; ({'; '.join(lines)}) >told.txt 2>&1"
     scenario = {"turns": [{"use": {"tool": "bash", "args": {"command": command}}}]}
     rig, _ = with_claude(json.dumps(scenario))

@@ -1,4 +1,4 @@
-"""Odd folders, broken CLIs, garbage and full or read-only disks: one clear word, and the rest works."""
+"""Odd folders, broken CLIs, garbage, full disks: one clear word, and the rest works."""
 
 import base64
 import json
@@ -102,21 +102,19 @@ def up_and_asked(rig) -> bool:
 # ------------------------------------------------------------------ CLIs
 
 
-def with_claude(yard, command, scenario=""):
-    """A rig where Claude Code is this program, and one more worker is driven by the scripted CLI."""
-    rig = yard.rig(f"[drivers.claude]\ncommand = {json.dumps([command])}\n")
-    row = {
-        **{"id": "tester", "label": "T", "icon": "T", "type": "chat", "model": "x", "max_turns": 0},
-        **{"tools": "all", "system_prompt_skill": "", "prompt_style": "history", "focus_dirs": []},
-        **{"output_format": "text", "log_category": "tester", "driver": "scripted"},
-    }
-    folder = rig.project / ".amiral" / "config"
-    folder.mkdir(parents=True)
-    (folder / "workers_registry.json").write_text(json.dumps({"version": 1, "workers": [row]}))
-    rig.start()
-    rig.ask("trust", "workers_registry.json")
-    until(lambda: "tester" in rig.run("workers").out, "the worker")
-    return rig
+@pytest.fixture
+def with_claude(yard, hire):
+    """Give a function that starts a rig whose Claude Code is some program, save for one worker."""
+
+    def start(command):
+        rig = yard.rig(f"[drivers.claude]\ncommand = {json.dumps([command])}\n")
+        hire(rig, {"driver": "scripted"})
+        rig.start()
+        rig.ask("trust", "workers_registry.json")
+        until(lambda: "tester" in rig.run("workers").out, "the worker")
+        return rig
+
+    return start
 
 
 def banner(rig, driver):
@@ -131,13 +129,15 @@ def rest_works(rig):
 
 
 @pytest.mark.parametrize("kind", ["missing", "not executable", "a folder"])
-def test_a_command_that_is_no_program_is_told_and_the_scripted_worker_answers(yard, kind):
+def test_a_command_that_is_no_program_is_told_and_the_scripted_worker_answers(
+    yard, with_claude, kind
+):
     command = str(yard.folder / "cli")
     if kind == "a folder":
         (yard.folder / "cli").mkdir()
     elif kind == "not executable":
         program(yard, "cli", "#!/bin/sh\n", 0o644)
-    rig = with_claude(yard, command)
+    rig = with_claude(command)
     assert f"no program `{command}`" in banner(rig, "claude")["problem"]
     assert "[drivers.claude] command in amiral.toml" in banner(rig, "claude")["fix"]
     assert rig.ask("say", "/c hello").json()["outcome"] == "done"
@@ -148,14 +148,16 @@ def test_a_command_that_is_no_program_is_told_and_the_scripted_worker_answers(ya
     ("text", "version"),
     [
         ("#!/bin/sh\nprintf '\\033[31m\\000no version here\\033[0m'\nexit 0\n", ""),
-        ("#!/bin/sh\n[ \"$1\" = --version ] && echo 2.1.332 && exit\necho 'no room' >&2\nexit 3", "2.1.332"),
+        ('#!/bin/sh\n[ "$1" = --version ] && echo 2.1.332 && exit\nexit 3', "2.1.332"),
         ("this is no program", ""),
         ("#!/no/such/interpreter\n", ""),
     ],
     ids=["garbage for a version", "ends at once", "no program", "no interpreter"],
 )
-def test_a_cli_that_does_not_work_fails_its_own_messages_and_nothing_else(yard, text, version):
-    rig = with_claude(yard, program(yard, "cli", text))
+def test_a_cli_that_does_not_work_fails_its_own_messages_and_nothing_else(
+    yard, with_claude, text, version
+):
+    rig = with_claude(program(yard, "cli", text))
     assert rig.is_alive
     told = banner(rig, "claude")
     assert told["version"] == version
@@ -308,7 +310,10 @@ def test_a_file_in_place_of_the_home_is_told(yard):
     for words in (["up", str(rig.project)], ["emergency-stop"], ["release", "x"], ["status"]):
         ran = subprocess.run(
             [sys.executable, "-m", "amiral", *words],
-            **{"env": environ, "cwd": rig.project, "capture_output": True, "text": True},
+            env=environ,
+            cwd=rig.project,
+            capture_output=True,
+            text=True,
             check=False,
         )
         assert ran.returncode != 0

@@ -222,6 +222,21 @@ def test_mistakes_of_a_trusted_registry_and_files_without_effect_are_told(place)
     assert checks["workers"][1]["detail"].startswith("workers_registry.json:1: ")
 
 
+@pytest.mark.parametrize(
+    ("text", "needed", "words"),
+    [
+        ('[ui]\nlanguage = "fr"\n', False, "config/amiral.toml: read"),
+        ("[hub]\nport = 1\n", False, "hub.port can be set in the home only"),
+        ("[budget]\nday_usd = true\n", True, "budget.day_usd must be"),
+    ],
+)
+def test_the_own_settings_of_a_project_are_read(place, text, needed, words):
+    (place.shop / ".amiral" / "config" / "amiral.toml").write_text(text)
+    code, checks = place.examine()
+    (own,) = checks["own settings"]
+    assert (code, own["needed"], words in own["detail"]) == (int(needed), needed, True)
+
+
 def test_a_login_is_named_by_its_variable_and_never_shown(place, monkeypatch):
     path = program(place, "claude", "echo '2.1.332 (Claude Code)'")
     assert place.examine()[1]["cli claude"][0]["fix"].startswith("set CLAUDE_CODE_OAUTH_TOKEN or")

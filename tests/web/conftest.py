@@ -49,7 +49,7 @@ class Told:
         return Reply("shop · pid 1", {"projects": [{"name": HOSTILE}]})
 
     @command("workers show")
-    async def worker(self, caller, id):
+    async def worker(self, caller, id):  # noqa: A002 the table's name
         self.note(caller, "workers show", id=id)
         return Reply(id, {"id": id})
 
@@ -62,7 +62,7 @@ class Told:
         return Reply(f"⏳ {text}", {"accepted": True})
 
     @command("cancel")
-    async def cancel(self, caller, id):
+    async def cancel(self, caller, id):  # noqa: A002 as above
         self.note(caller, "cancel", id=id)
         raise FAULTS[id]
 
@@ -271,7 +271,9 @@ class Served:
         writer.close()
         head, _, rest = raw.partition(b"\r\n\r\n")
         first, *lines = head.decode().split("\r\n")
-        found = {name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
+        found = {
+            name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)
+        }
         return Answer(int(first.split()[1]), found, rest)
 
     async def get(self, path, **headers):
@@ -308,7 +310,8 @@ async def serve(folder, clock=None, **options):
     site = Site(**{**defaults, "socket_path": folder / "s.http.sock", **options})
     journal = await Journal.open(folder / "journal.db", clock, [WEB_SESSIONS])
     told = Told()
-    commands = Commands(TABLE, told, PageCommands(lambda: web.new_url()))
+    commands = Commands(TABLE, told, PageCommands(lambda: url()))
+    url = lambda: web.new_url()
     web = WebServer(commands, journal, clock, role_of, site)
     await web.start()
     one = Served(journal, web, told, site.socket_path)

@@ -24,7 +24,9 @@ JSON = st.recursive(
 def test_an_event_reads_back_as_it_was_whatever_was_said(epoch, seq, by, payload, parser):
     """No text can end an event or begin another one: line ends are escaped inside JSON (R54)."""
     stored = json.dumps(payload).encode()
-    head = frames.head(epoch, seq, name="WorkerSaid", ts="2026-11-30T14:00:00.000Z", by=by, version=2)
+    head = frames.head(
+        epoch, seq, name="WorkerSaid", ts="2026-11-30T14:00:00.000Z", by=by, version=2
+    )
     (event,) = parser().feed(head + stored + frames.END)
     assert (event.id, event.type) == (f"{epoch}:{seq}", "WorkerSaid")
     assert event.json() == {

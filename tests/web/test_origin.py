@@ -17,7 +17,12 @@ def test_loopback_by_any_of_its_names_is_ours(host):
 @pytest.mark.parametrize(
     "host",
     ["", "127.0.0.1", "localhost", "127.0.0.1:8788", "evil.example:8787", "localhost.evil.example"]
-    + ["127.0.0.1:8787.evil.example", "0.0.0.0:8787", "127.0.0.1:8787, localhost:8787", "[::]:8787"],
+    + [
+        "127.0.0.1:8787.evil.example",
+        "0.0.0.0:8787",
+        "127.0.0.1:8787, localhost:8787",
+        "[::]:8787",
+    ],
 )
 def test_r51_any_other_name_is_not_though_it_leads_here(host):
     assert not is_ours(HOSTS, {"host": host})

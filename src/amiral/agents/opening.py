@@ -74,16 +74,12 @@ class Openings:
 
         The session counts as open only when it was told all it needs.
         """
-        session, launch = opening.session, opening.launch
-        self._write_files(session, launch)
-        order = Order(
-            session.id,
-            str(self._folder / session.id),
-            launch.argv,
-            {**base_environment(), **launch.env},
-            launch.cwd,
-            f"{self._tag}:{session.id}",
-        )
+        session = opening.session
+        try:
+            order = self._prepare(session, opening.launch)
+        except Exception:
+            session.end(NEVER_LAUNCHED)
+            raise
         try:
             with _starting():
                 launched = await self._shims.launch(opening.link, order)
@@ -93,7 +89,7 @@ class Openings:
             session.end(NEVER_LAUNCHED)
             raise
         failpoint("session.launched")
-        await session.write(launch.inputs)
+        await session.write(opening.launch.inputs)
         await self._journal.append(
             ev.SessionLaunched(session.id, session.row.worker, launched.pid, opening.version)
         )
@@ -110,7 +106,8 @@ class Openings:
         reason = f"the session was made in {known.cwd}, the worker's folder is {seat.cwd} now"
         return seat, (ev.ContextLost(conversation, seat.worker, driver, known.key, reason),)
 
-    def _write_files(self, session: Session, launch: Launch) -> None:
+    def _prepare(self, session: Session, launch: Launch) -> Order:
+        """Write the files a CLI needs before it starts, and say how it is started."""
         folder = self._folder / session.id
         ensure_private_folder(folder)
         write_atomic(folder / "worker", session.row.worker)
@@ -118,6 +115,14 @@ class Openings:
             path = Path(launch.env["HOME"]) / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(path, file.text)
+        return Order(
+            session.id,
+            str(folder),
+            launch.argv,
+            {**base_environment(), **launch.env},
+            launch.cwd,
+            f"{self._tag}:{session.id}",
+        )
 
     def _warning(self, driver: Driver[Any], version: str) -> tuple[ev.Event, ...]:
         """Tell once of each version that it is not tested."""

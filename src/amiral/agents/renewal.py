@@ -14,7 +14,6 @@ from amiral.store.claim import Claim
 from amiral.store.files import write_atomic
 from amiral.store.journal import Journal
 
-PATIENCE_S = 20.0
 _REST_S = 60.0
 _LOOK_S = 0.1
 _SETTLED_S = 1.0
@@ -24,11 +23,17 @@ class Renewals:
     """Looks every minute; of all amiral's processes in a home one at a time renews a login."""
 
     def __init__(
-        self, journal: Journal, clock: Clock, spawner: Spawner, clis: Iterable[Cli | AmiralError]
+        self,
+        journal: Journal,
+        clock: Clock,
+        spawner: Spawner,
+        clis: Iterable[Cli | AmiralError],
+        patience_s: float = 20.0,
     ) -> None:
         self._journal, self._clock, self._spawner = journal, clock, spawner
+        self._patience_s = patience_s
         self._clis = [one for one in clis if isinstance(one, Cli) and one.login.renewal]
-        self._told: set[str] = set()
+        self._told: dict[str, str] = {}
 
     async def run(self) -> None:
         """Look again and again."""
@@ -40,9 +45,9 @@ class Renewals:
         """Renew what ends soon; a trouble is told once."""
         for cli in self._clis:
             trouble = await self._renewed(cli)
-            if trouble and trouble not in self._told:
+            if trouble and self._told.get(cli.driver) != trouble:
                 await self._journal.append(ev.WarningRaised(f"driver {cli.driver}", trouble))
-            self._told = {trouble}
+            self._told[cli.driver] = trouble
 
     async def _renewed(self, cli: Cli) -> str:
         """Give the trouble, "" when all is well, another process does it, or a stop forbids it."""
@@ -83,7 +88,7 @@ class Renewals:
             argv, cwd = launch.argv, launch.cwd
             child = self._spawner.start(argv, kind="agent", env=env, cwd=cwd, stdio=given)
             os.write(ours, "".join(line.data for line in launch.inputs).encode())
-            until_s = self._clock.monotonic_s() + PATIENCE_S
+            until_s = self._clock.monotonic_s() + self._patience_s
             while _content(cli, place) == before and not child.has_ended:
                 if self._clock.monotonic_s() > until_s:
                     break

@@ -32,12 +32,11 @@ async def bury(session: Session, folder: Path, tag: str, shims: ShimPool) -> Non
     ended, meta = _undamaged(read_exit, folder), _undamaged(read_meta, folder)
     if ended is not None:
         session.end(EXITED, _code(ended))
-    elif not (folder / "meta.json").exists():
-        session.end(NEVER_LAUNCHED)
-    else:
-        roots, cgroup = ([meta.shim, meta.cli], meta.cgroup) if meta else ([], None)
-        await shims.kill_tree(tag, roots, cgroup, _KILL_DEADLINE_S)
-        session.end(SHIM_LOST)
+        return
+    roots, cgroup = ([meta.shim, meta.cli], meta.cgroup) if meta else ([], None)
+    killed = (await shims.kill_tree(tag, roots, cgroup, _KILL_DEADLINE_S)).killed
+    was_launched = bool(killed) or (folder / "meta.json").exists()
+    session.end(SHIM_LOST if was_launched else NEVER_LAUNCHED)
 
 
 def gather(

@@ -170,5 +170,5 @@ def _shown(said: Said, text: str) -> str:
     mark = _MARKS.get(said.outcome, "✗")
     head = f"{mark} {said.worker} · {said.outcome}"
     reason = f": {said.reason}" if said.reason else ""
-    hint = f"\n  amiral events --since 0   message {said.message_id}" if mark == "⏳" else ""
+    hint = f"\n  amiral conversation show {pair(OWNER, said.worker)}" if mark == "⏳" else ""
     return f"{text}\n{head}{reason}".lstrip("\n") + hint

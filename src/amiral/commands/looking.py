@@ -10,9 +10,11 @@ from amiral.agents import rows
 from amiral.agents.roster import Roster
 from amiral.agents.worker import Worker
 from amiral.base.clock import iso_utc
+from amiral.base.errors import NotFound
 from amiral.base.plain import one_line
 from amiral.commands.registry import Caller, Reply, command
 from amiral.conversations import store
+from amiral.conversations.thread import Utterance
 from amiral.projects.project import Project
 from amiral.store.brake import Brake
 from amiral.store.journal import Journal, Stamped
@@ -117,8 +119,10 @@ class Looking:
         """The last things said in one conversation."""
         del caller
         said = store.latest(self._journal.rows, id, _LATEST)
-        lines = [f"{iso_utc(one.ts_ms)} {one.speaker}: {one.text}" for one in said]
-        return Reply("\n".join(lines) or "nothing said yet", {"id": id, "messages": said})
+        if not said:
+            raise NotFound(f"no conversation {one_line(id)}", "`amiral conversations` lists them")
+        lines = [f"{iso_utc(one.ts_ms)} {one.speaker}: {_words(one)}" for one in said]
+        return Reply("\n".join(lines), {"id": id, "messages": said})
 
     @command("events")
     async def events(
@@ -161,6 +165,12 @@ def _state_line(worker: WorkerState, active: str) -> str:
     if worker.waiting:
         parts.append(f"{worker.waiting} waiting")
     return f"{mark} " + " · ".join(parts)
+
+
+def _words(one: Utterance) -> str:
+    """What was said, and how a turn ended that was not carried out."""
+    ended = f"({one.outcome})" if one.outcome not in ("", "done") else ""
+    return " ".join(part for part in (one.text, ended) if part)
 
 
 def _shown(worker: Worker) -> dict[str, object]:

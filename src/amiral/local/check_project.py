@@ -11,10 +11,12 @@ from amiral.agents.declared import load_declared
 from amiral.app import socket_path
 from amiral.base.errors import AmiralError, NotFound
 from amiral.base.settings import Settings
+from amiral.config import FILE, narrow
 from amiral.installed import installed_clis, known_drivers
 from amiral.local.check import Check, guarded
 from amiral.processes.spawn import Spawner
 from amiral.projects.project import Project
+from amiral.projects.project_files import FOLDER, Found, Unusable, read_file
 from amiral.projects.store import Projects
 from amiral.projects.trust import Trust
 from amiral.store.brake import Brake
@@ -63,7 +65,7 @@ def served_projects(home: Path) -> frozenset[str]:
     return frozenset(one.id for one, state in zip(known, states, strict=True) if state in there)
 
 
-def look_at_project(home: Path, name: str) -> Iterator[Check]:
+def look_at_project(home: Path, name: str, settings: Settings) -> Iterator[Check]:
     """See whether this folder is a project, who serves it, and what is in force there."""
     project = _project_here(home, name)
     if project is None:
@@ -74,6 +76,8 @@ def look_at_project(home: Path, name: str) -> Iterator[Check]:
     state = home / "projects" / project.id
     yield from guarded("process", lambda: _look_at_process(socket_path(home, project), state))
     yield from guarded("journal", lambda: _look_at_journal(state / "journal.db"))
+    own = read_file(Path(project.path), f"config/{FILE}")
+    yield from guarded("own settings", lambda: _look_at_own_settings(settings, project, own))
     yield from guarded("workers", lambda: _look_at_workers(home, project))
 
 
@@ -111,6 +115,23 @@ def _look_at_journal(path: Path) -> Iterator[Check]:
     fix = "" if ok else f"stop amiral, keep a copy of {path}, restore it from a backup"
     detail = f"{count} events, {path.stat().st_size >> 10} KB" if ok else f"{path}: {told}"
     yield Check("journal", ok, detail, fix, needed=True)
+
+
+def _look_at_own_settings(
+    settings: Settings, project: Project, own: Found | Unusable | None
+) -> Iterator[Check]:
+    """See whether the project's own amiral.toml can be read, and what of it is left out."""
+    match own:
+        case Found(text=text):
+            notices = narrow(settings, project.name, text, FILE).notices
+            yield from (Check("own settings", ok=False, detail=notice) for notice in notices)
+            if not notices:
+                yield Check("own settings", ok=True, detail=f"{FOLDER}/config/{FILE}: read")
+        case Unusable(file, reason):
+            detail, fix = f"{file} cannot be used: {reason}", "put a plain file there"
+            yield Check("own settings", ok=False, detail=detail, fix=fix, needed=True)
+        case None:
+            pass
 
 
 def _look_at_workers(home: Path, project: Project) -> Iterator[Check]:

@@ -59,7 +59,7 @@ def _looks(home: Path, environ: Mapping[str, str], project: str) -> Mapping[str,
         "registries": lambda: check_home.look_at_registries(home),
         "drivers": check_project.look_at_driver_packages,
         "clis": lambda: check_project.look_at_clis(_settings(home, environ), environ, home),
-        "project": lambda: check_project.look_at_project(home, project),
+        "project": lambda: check_project.look_at_project(home, project, _settings(home, environ)),
         "leftovers": lambda: check_home.look_at_leftovers(
             home, check_project.served_projects(home)
         ),

@@ -30,6 +30,7 @@ from amiral.store.files import ensure_private_folder
 _LAST_PORT = 65535
 _LONGEST_SOCKET = 100
 _LONGEST_SHOWN = 300
+_FAREWELL_S = 1.0
 
 
 def run(argv: list[str]) -> int:
@@ -127,6 +128,14 @@ async def _serve(app: App, *, as_json: bool) -> None:
         await app.over.wait()
     finally:
         await app.close()
+        await _let_answers_out()
+
+
+async def _let_answers_out() -> None:
+    """Whoever waits for an answer is told that the message is kept; it takes a moment to send."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    if others:
+        await asyncio.wait(others, timeout=_FAREWELL_S)
 
 
 async def _banner(app: App) -> Reply:

@@ -106,7 +106,7 @@ class Rig:
         for private in (self.home, folder / "user"):
             private.mkdir(mode=0o700, exist_ok=True)
         (self.home / "amiral.toml").write_text(config, "utf-8")
-        own = {"AMIRAL_HOME": str(self.home), "HOME": str(folder / "user")}
+        own = {"AMIRAL_HOME": str(self.home), "HOME": str(folder / "user"), "AMIRAL_HUB_PORT": "0"}
         self.environ = {**plain_environment(), **own, **(environ or {})}
         self.where = (str(self.project),)
         self._process: subprocess.Popen[bytes] | None = None

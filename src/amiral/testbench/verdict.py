@@ -93,7 +93,7 @@ def offences(history: History) -> Iterator[tuple[str, str]]:
 
 
 def _fate(one: Accepted, history: History) -> Iterator[tuple[str, str]]:
-    """One end, one execution at most, one answer, the right one; else the person is told why."""
+    """One end and one execution at most."""
     name = f"{one.message} ({one.wanted!r} by {one.worker})"
     ends, ran = history.ends(one.message), history.executed.get(one.worker, ()).count(one.message)
     if not ends:
@@ -103,14 +103,20 @@ def _fate(one: Accepted, history: History) -> Iterator[tuple[str, str]]:
     if ran > 1:
         yield "doubled", f"{name} was executed {ran} times"
     for end in ends:
-        if end["outcome"] == "done" and ran == 0:
-            yield "lost", f"{name} is called done and was never executed"
-        if end["outcome"] == "done" and end["text"] != one.wanted:
-            yield "wrong", f"{name} was answered {end['text']!r}"
-        if end["outcome"] == "failed":
-            yield "lost", f"{name} was given up: {end['reason']}"
-        if end["outcome"] != "done" and not end["reason"]:
-            yield "untold", f"{name} ended {end['outcome']} without a reason"
+        yield from ((kind, f"{name} {what}") for kind, what in _end(one, end, ran))
+
+
+def _end(one: Accepted, end: Mapping[str, Any], ran: int) -> Iterator[tuple[str, str]]:
+    """What is done was executed and answered as it should be; else the person is told why."""
+    match end["outcome"]:
+        case "done" if ran == 0:
+            yield "lost", "is called done and was never executed"
+        case "done" if end["text"] != one.wanted:
+            yield "wrong", f"was answered {end['text']!r}"
+        case "failed":
+            yield "lost", f"was given up: {end['reason']}"
+        case outcome if outcome != "done" and not end["reason"]:
+            yield "untold", f"ended {outcome} without a reason"
 
 
 def _speech(one: Accepted, history: History) -> Iterator[tuple[str, str]]:
@@ -132,5 +138,3 @@ def _order(worker: str, history: History) -> Iterator[tuple[str, str]]:
         for found, due in zip(first, expected, strict=True):
             if found != due:
                 yield "out_of_order", f"{worker} {what} {found} where {due} was due"
-
-

@@ -14,6 +14,7 @@ from amiral.web.origin import is_foreign, is_ours
 from amiral.web.page import render_closed
 from amiral.web.sessions import SESSION_S, WebSessions
 
+_SURFACE = "web"
 _READS = ("GET", "HEAD")
 _HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self';"
@@ -69,7 +70,7 @@ class Gate:
     async def _judge(self, request: Request) -> Caller | Response:
         role = request.scope["state"].get("role")
         if role is not None:
-            caller = Caller("owner" if role is Role.OWNER else str(role), role, "console")
+            caller = Caller("owner" if role is Role.OWNER else str(role), role, _SURFACE)
             return self._refusal(request, by_cookie=False) or caller
         if not is_ours(self._door.hosts, request.headers):
             return complain(request, Denied("this is no address of ours"))
@@ -80,7 +81,7 @@ class Gate:
         bearer = _bearer(request)
         if not self._sessions.is_open(bearer or request.cookies.get(self._door.cookie, "")):
             return _unknown(request)
-        caller = Caller("owner", Role.OWNER, "web")
+        caller = Caller("owner", Role.OWNER, _SURFACE)
         return self._refusal(request, by_cookie=not bearer) or caller
 
     def _refusal(self, request: Request, *, by_cookie: bool) -> Response | None:
@@ -108,7 +109,8 @@ class Gate:
         token = await self._sessions.exchange(request.query_params["code"])
         if not token:
             return _unknown(request)
-        leave.set_cookie(cookie, token, max_age=SESSION_S, httponly=True, samesite="strict")
+        kept = f"Path=/; Max-Age={SESSION_S}; HttpOnly; SameSite=Strict"
+        leave.headers["set-cookie"] = f"{cookie}={token}; {kept}"
         return leave
 
 

@@ -1,16 +1,21 @@
 """The real Codex, driven as amiral drives it, against a model that plays a scenario."""
 
 import asyncio
+import base64
 import glob
 import json
+import os
 import subprocess
+import threading
 import time
 import uuid
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from amiral.agents.clis import Cli
 from amiral.agents.driver import (
     Asked,
     Finished,
@@ -27,7 +32,13 @@ from amiral.agents.driver import (
     Used,
 )
 from amiral.agents.drivers.codex.driver import DRIVER, TESTED
-from amiral.agents.drivers.codex.launch import KEY, LOG_IN
+from amiral.agents.drivers.codex.launch import KEY, LOG_IN, login
+from amiral.agents.logins import lend_login
+from amiral.agents.renewal import Renewals
+from amiral.base.clock import SystemClock
+from amiral.processes.spawn import Spawner
+from amiral.store.brake import Brake
+from amiral.store.journal import Journal
 from amiral.testbench.model_server import ModelServer
 from amiral.testbench.scenario_yaml import parse_scenario
 
@@ -195,16 +206,19 @@ def asking_always(line: Input) -> Input:
 async def test_a_worker_without_tools_to_change_things_changes_nothing_s0_28_s0_29(
     seat, talk, name
 ):
-    scenario = """
+    visitors: list[str] = []
+    house = await asyncio.start_server(lambda *_: visitors.append("one"), "127.0.0.1", 0)
+    port = house.sockets[0].getsockname()[1]
+    scenario = f"""
     turns:
-      - use: {tool: write, args: {path: w.txt, text: x}}
-      - use: {tool: bash, args: {command: touch b.txt $TMPDIR/b.txt}}
-      - use: {tool: edit, args: {path: AGENTS.md, old: a, new: b}}
-      - use: {tool: bash, args: {command: echo hi > /dev/tcp/127.0.0.1/9}}
-      - use: {tool: read, args: {path: AGENTS.md}}
+      - use: {{tool: write, args: {{path: w.txt, text: x}}}}
+      - use: {{tool: bash, args: {{command: touch b.txt $TMPDIR/b.txt}}}}
+      - use: {{tool: edit, args: {{path: AGENTS.md, old: a, new: b}}}}
+      - use: {{tool: bash, args: {{command: "exec 3<>/dev/tcp/127.0.0.1/{port}"}}}}
+      - use: {{tool: read, args: {{path: AGENTS.md}}}}
       - say: I cannot
     """
-    async with model(scenario) as server:
+    async with house, model(scenario) as server:
         one = seat(server, tools=CONSULTANT, model=name)
         Path(one.cwd).mkdir()
         Path(one.cwd, "AGENTS.md").write_text("a")
@@ -216,6 +230,7 @@ async def test_a_worker_without_tools_to_change_things_changes_nothing_s0_28_s0_
     assert Path(one.cwd, "AGENTS.md").read_text() == "a"
     assert list(Path(one.tmp).glob("b.txt")) == []
     assert Used("Bash", "cat AGENTS.md") in cli.all(Used), "reading it may"
+    assert visitors == []
 
 
 OFFERED = [("all", True, True), (("Read",), True, False), (("WebSearch",), False, True)]
@@ -460,3 +475,143 @@ async def test_a_configuration_it_cannot_use_ends_the_turn_with_its_words(seat, 
         final = await cli.until(Finished)
     assert final.how == "failed" and "nowhere" in final.reason
     assert not DRIVER.is_ready(cli.state)
+
+
+# ---- one login for all workers; the service that renews it is made up, its answers are Codex's own
+
+
+def test_an_api_key_on_stdin_is_a_login(codex, tmp_path):
+    entry = login({}).entry
+    assert entry is not None
+    launch = entry((codex,), str(tmp_path), False)
+    for file in launch.files:
+        (tmp_path / file.path).write_text(file.text)
+    env = {"PATH": os.environ["PATH"], **launch.env}
+    subprocess.run(launch.argv, env=env, cwd=launch.cwd, input=b"sk-dummy", check=True)
+    assert json.loads((tmp_path / "auth.json").read_text())["OPENAI_API_KEY"] == "sk-dummy"
+
+
+def web_token(**claims) -> str:
+    parts = [json.dumps(part).encode() for part in ({"alg": "none"}, claims)]
+    head, body = (base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts)
+    return f"{head}.{body}.c2ln"
+
+
+def made_up_tokens(number: int, left_s: int) -> dict[str, str]:
+    account = {"chatgpt_plan_type": "plus", "chatgpt_account_id": "acc", "chatgpt_user_id": "u"}
+    claims = {"exp": int(time.time()) + left_s, "https://api.openai.com/auth": account}
+    return {
+        "id_token": web_token(email="a@example.com", **claims),
+        "access_token": web_token(number=number, **claims),
+        "refresh_token": f"refresh-{number}",
+        "account_id": "acc",
+    }
+
+
+class TokenService:
+    """Renews a login once for each refresh token, as the vendor's service does."""
+
+    def __init__(self) -> None:
+        self.used: list[str] = []
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                service.used.append(body["refresh_token"])
+                self._answer(200, made_up_tokens(len(service.used) + 1, 864_000))
+
+            def do_GET(self):
+                self._answer(404, {})
+
+            def _answer(self, status, told):
+                data = json.dumps(told).encode()
+                self.send_response(status)
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_args):
+                """Say nothing."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+async def renewing(tmp_path):
+    """Give a function that renews one CLI's login as a project process does."""
+    brake = Brake(tmp_path / "brake")
+    brake.prepare()
+    journal = await Journal.open(tmp_path / "journal.db", SystemClock(), ())
+    yield lambda cli: Renewals(journal, SystemClock(), Spawner(brake, "h:p"), [cli])
+    await journal.close()
+
+
+@pytest.mark.parametrize("left_s", [120, 1000])
+async def test_one_process_renews_the_login_that_all_workers_share(
+    seat, talk, renewing, codex, tmp_path, left_s
+):
+    """Without the renewal each of the two would use up the same refresh token (see codex.md)."""
+    place = tmp_path / "logins" / "codex"
+    place.mkdir(parents=True)
+    kept = {"auth_mode": "chatgpt", "tokens": made_up_tokens(1, left_s)}
+    kept["last_refresh"] = "2026-11-30T00:00:00Z"
+    (place / "auth.json").write_text(json.dumps(kept))
+    async with model("{turns: [], default: {say: fine}}") as server:
+        with TokenService() as service:
+            env = {"CODEX_REFRESH_TOKEN_URL_OVERRIDE": f"{service.url}/refresh"}
+            options = {
+                "openai_base_url": f"{server.url}/v1",
+                "chatgpt_base_url": service.url,
+                "features": {"enable_request_compression": False},
+            }
+            cli = Cli("codex", (codex,), env, is_logged_in=True, login=login(options))
+            ours = renewing(replace(cli, login_place=place))
+            await asyncio.gather(ours.renew(), ours.renew())
+            assert service.used == ["refresh-1"]
+            for worker in ("one", "two"):
+                home = tmp_path / worker / "home"
+                home.mkdir(parents=True)
+                lend_login("codex", place, login(options), {}, home)
+                one = replace(
+                    seat(server, login=env, options=options), worker=worker, config_home=str(home)
+                )
+                async with talk(DRIVER, one) as session:
+                    assert (await turn(session, "m1", "hello")).text == "fine"
+                assert (home / "auth.json").is_symlink()
+            assert service.used == ["refresh-1"], "nobody else did"
+    now = json.loads((place / "auth.json").read_text())
+    assert now["tokens"]["refresh_token"] == "refresh-2"
+
+
+async def test_codex_itself_writes_a_renewed_login_through_the_link(seat, talk, tmp_path):
+    """What happens when amiral was not there in time."""
+    place, home = tmp_path / "logins" / "codex", tmp_path / "home"
+    place.mkdir(parents=True)
+    home.mkdir()
+    kept = {"auth_mode": "chatgpt", "tokens": made_up_tokens(1, left_s=60)}
+    kept["last_refresh"] = "2026-11-30T00:00:00Z"
+    (place / "auth.json").write_text(json.dumps(kept))
+    async with model("{turns: [], default: {say: fine}}") as server:
+        with TokenService() as service:
+            env = {"CODEX_REFRESH_TOKEN_URL_OVERRIDE": f"{service.url}/refresh"}
+            options = {
+                "openai_base_url": f"{server.url}/v1",
+                "chatgpt_base_url": service.url,
+                "features": {"enable_request_compression": False},
+            }
+            lend_login("codex", place, login(options), {}, home)
+            async with talk(DRIVER, seat(server, login=env, options=options)) as session:
+                assert (await turn(session, "m1", "hello")).text == "fine"
+    assert service.used == ["refresh-1"]
+    assert (home / "auth.json").is_symlink()
+    assert json.loads((place / "auth.json").read_text())["tokens"]["refresh_token"] == "refresh-2"

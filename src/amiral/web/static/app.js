@@ -33,6 +33,7 @@ function action(label, key, act, className = "") {
     button.disabled = true;
     await act();
     button.disabled = false;
+    refresh();
   });
   return button;
 }
@@ -103,13 +104,15 @@ function fill(id, data, items) {
 function showNeeds(project, specs) {
   const limited = project.workers.filter((worker) => worker.state === "limited");
   const drafts = specs.filter((spec) => spec.status === "draft").length;
-  fill("needs", [project.stop_id, project.notices, limited, drafts], () => {
+  const failed = specs.filter((spec) => spec.failed).length;
+  fill("needs", [project.stop_id, project.notices, limited, drafts, failed], () => {
     const rows = [];
     if (project.stop_id) {
       const release = () => runAndTell("release", { stop_id: project.stop_id });
       rows.push(row(`⛔ stop ${project.stop_id} is on`, action("Release", "release", release)));
     }
     if (drafts) rows.push(row(`? ${drafts} ${drafts === 1 ? "spec waits" : "specs wait"} for you`));
+    if (failed) rows.push(row(`✗ ${failed} ${failed === 1 ? "spec has" : "specs have"} failed`));
     for (const worker of limited) rows.push(limitedRow(worker));
     rows.push(...project.notices.map((notice) => row(`? ${notice}`)));
     return rows.length ? rows : [row("✓ Nothing needs you.")];
@@ -257,10 +260,11 @@ async function refresh() {
 }
 
 async function load() {
-  const [status, list, found] = await Promise.all([
+  const [status, list, found, held] = await Promise.all([
     get("/api/status"),
     get("/api/workers"),
     get("/api/specs"),
+    get("/api/conversations"),
   ]);
   if (!status || !list) return;
   const [project] = status.projects;
@@ -270,8 +274,9 @@ async function load() {
   showSpecs(specs);
   byId("stop").disabled = Boolean(project.stop_id);
   const name = [chosen, "owner"].sort().join("-");
-  const conversation = await get(`/api/conversations/${encodeURIComponent(name)}`);
-  if (conversation) showConversation(conversation);
+  const isHeld = held?.conversations.some((one) => one.id === name);
+  const path = `/api/conversations/${encodeURIComponent(name)}`;
+  showConversation((isHeld && (await get(path))) || { id: name, messages: [] });
 }
 
 let source = null;

@@ -169,15 +169,18 @@ def tokens(claims: object) -> bytes:
     return json.dumps({"tokens": {"access_token": f"e30.{body}.c2ln"}}).encode()
 
 
-@pytest.mark.parametrize(("left_s", "is_due"), [(-60, True), (1700, True), (1900, False)])
-def test_a_login_is_renewed_before_codex_would_do_it_itself(left_s, is_due):
+@pytest.mark.parametrize(
+    ("left_s", "is_due", "is_told"),
+    [(-60, True, False), (350, True, False), (370, True, True), (1900, False, False)],
+)
+def test_a_login_is_renewed_before_codex_would_do_it_itself(left_s, is_due, is_told):
     content = tokens({"exp": NOW_MS // 1000 + left_s})
     launch = renewal(("codex",), "/logins/codex", content, NOW_MS)
     assert (launch is not None) == is_due
     if launch is not None:
         assert launch.argv == ("codex", "app-server")
         asked = json.loads(launch.inputs[-1].data)
-        assert (asked["method"], asked["params"]) == ("account/read", {"refreshToken": True})
+        assert (asked["method"], asked["params"]) == ("account/read", {"refreshToken": is_told})
 
 
 @pytest.mark.parametrize(

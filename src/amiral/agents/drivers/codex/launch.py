@@ -14,7 +14,7 @@ KEY_PROVIDER = "openai-by-key"
 API = "https://api.openai.com/v1"
 LOG_IN = "amiral login codex"
 LOGIN_FILE = "auth.json"
-RENEWED_BEFORE_MS = 30 * 60_000
+RENEWED_BEFORE_MS, BY_ITSELF_MS = 30 * 60_000, 6 * 60_000
 OPEN = "open"
 FEATURES = (
     *("apps", "browser_use", "computer_use", "goals", "image_generation", "memories"),
@@ -79,14 +79,15 @@ def entry(command: tuple[str, ...], folder: str, has_terminal: bool) -> d.Launch
 def renewal(command: tuple[str, ...], folder: str, content: bytes, now_ms: int) -> d.Launch | None:
     """Plan the renewal of a login that ends soon, None for any other one.
 
-    Codex itself renews in the last five minutes, and each process by itself: too late for one of
-    several, whose token is used up already.
+    In the last five minutes Codex renews by itself, each process with the token it has: of several
+    one wins. It must not be told to as well then, or it does so twice, and is ended in between.
     """
     tokens = read_fields(content)
     ends_ms = _end_of(tokens.inner("tokens").text("access_token")) if tokens else None
     if ends_ms is None or ends_ms - now_ms > RENEWED_BEFORE_MS:
         return None
-    asked = request("renew", "account/read", {"refreshToken": True})
+    is_told = ends_ms - now_ms > BY_ITSELF_MS
+    asked = request("renew", "account/read", {"refreshToken": is_told})
     return d.Launch(
         _argv(command), _folders(folder), folder, (_CONFIG_FILE,), (*_greeting(), asked)
     )

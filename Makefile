@@ -7,7 +7,7 @@ SETUP := .venv/.setup
 export AMIRAL_CLIS ?= $(CURDIR)/clis
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check format test coverage house system-packages clis bench fuzz soak demo up lock clean
+.PHONY: help setup check format test coverage house system-packages clis bench fuzz soak chaos demo up lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,7 +38,7 @@ coverage: setup ## the branches of the pure modules: 100 % or a list of what is 
 house: setup ## the house rules alone
 	$(BIN)/pytest -q tests/test_house_rules.py
 
-system-packages: ## what the tests need of the system (git, ip, unshare, strace, tmux, ps)
+system-packages: ## what the tests need of the system (git, ip, unshare, strace, tmux, ps, chromium)
 	@scripts/system-packages.sh
 
 clis: ## the agent CLIs of the end-to-end tests, pinned, into clis/node_modules
@@ -52,6 +52,9 @@ fuzz: setup ## the properties of the pure modules with many more examples
 
 soak: setup ## SOAK_S seconds (120) of messages with kills in between; memory, lost and doubled ones
 	$(BIN)/python -m benchmarks.soak
+
+chaos: setup ## kill amiral 280 times in long runs; CHAOS="--kills 20 --seed 7" for some of it
+	$(BIN)/python -m amiral.testbench.chaos $(CHAOS)
 
 demo: setup ## the whole journey on a throw-away project, no account, no key
 	$(BIN)/amiral demo

@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 
-from benchmarks import footprint, startup, suites, turns
+from benchmarks import fanout, footprint, startup, suites, turns
 from benchmarks.figures import Figure, table
 
 BENCHES: Mapping[str, Callable[[], list[Figure]]] = {
@@ -20,6 +20,7 @@ BENCHES: Mapping[str, Callable[[], list[Figure]]] = {
     "journal": suites.of_journal,
     "processes": suites.of_processes,
     "framing": suites.of_framing,
+    "fanout": fanout.figures,
 }
 
 

@@ -14,6 +14,7 @@ unshare util-linux
 strace strace
 tmux tmux
 ps procps
+chromium chromium
 END
 }
 

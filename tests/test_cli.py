@@ -24,7 +24,8 @@ from amiral.projects.store import Projects
 AMIRAL = (sys.executable, "-m", "amiral")
 FOREIGN = (
     *("asyncio", "argparse", "dataclasses", "inspect", "logging", "msgspec", "pathlib"),
-    *("subprocess", "tempfile", "tomllib", "typing", "yaml", "importlib.metadata", "sqlite3"),
+    *("socket", "subprocess", "tempfile", "tomllib", "typing", "yaml", "importlib.metadata"),
+    "sqlite3",
 )
 
 
@@ -181,6 +182,30 @@ def test_a_socket_left_by_a_killed_process_is_unreachable_too(place):
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(place.socket_of(place.shop)))
     assert place.run("status").returncode == 3
+
+
+def test_a_folder_that_is_gone_is_told_and_projects_are_reached_by_name(place):
+    project = Projects(place.home, place.root / "user").register(place.shop)
+    gone = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
+    from_there = ["sh", "-c", gone, "sh", *AMIRAL]
+
+    def run(*argv):
+        return subprocess.run(
+            [*from_there, *argv],
+            cwd=place.shop,
+            env=place.environ,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+
+    done = run("status")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("✗ the folder you are in is gone\n")
+    with serving(place, {"out": "here\n"}, {"exit": 0}) as server:
+        assert run("status", "-p", project.name).stdout == "here\n"
+    assert server.requests[0]["cwd"] == ""
 
 
 def test_a_daemon_that_dies_before_its_last_frame_is_told(place):

@@ -4,9 +4,7 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
 
 from amiral.agents.answers import Answers
 from amiral.agents.declared import load_declared
@@ -37,6 +35,8 @@ from amiral.console import Console
 from amiral.conversations.store import CONVERSATIONS
 from amiral.installed import Installed
 from amiral.limits.service import Limits
+from amiral.logkeeping import log_keeper
+from amiral.longtasks import LongTasks
 from amiral.processes.peer import peer_of
 from amiral.processes.pool import ShimPool
 from amiral.processes.spawn import Spawner
@@ -49,6 +49,7 @@ from amiral.specwork import Ground, SpecWork
 from amiral.store.brake import Brake
 from amiral.store.files import ensure_private_folder, remove_leftovers
 from amiral.store.journal import Journal, Rows
+from amiral.store.log import Log
 from amiral.store.redact import Redactor
 from amiral.web.sessions import WEB_SESSIONS
 
@@ -78,6 +79,8 @@ class App:
         self.installed = Installed(settings, os.environ, home)
         self._closing = contextlib.AsyncExitStack()
         self._ends_agents = False
+        self._began_at = 0
+        self._beat_s = self.clock.monotonic_s()
         self._warnings = warnings
 
     async def start(self) -> None:
@@ -92,6 +95,7 @@ class App:
             path, self.clock, _TABLES, redact=Redactor(self.installed.secrets())
         )
         self._closing.push_async_callback(self.journal.close)
+        self._began_at = self.journal.last_seq
         token = await self.journal.decide(_take_over)
         self.spawner = Spawner(self.brake, f"{self.tag}:{self.project.id}")
         self.shims = ShimPool(self.spawner, self.home / "run", token, _READY_SHIMS)
@@ -102,35 +106,34 @@ class App:
         )
         await self.roster.refresh()
         self.specwork = SpecWork(self._ground())
-        await self.specwork.worktrees.repair()
+        await self.specwork.repair()
         self.inbox = self._engine(token)
         self._closing.push_async_callback(self._end_sessions)
+        self._closing.push_async_callback(self.inbox.stop)
+        renewals = Renewals(self.journal, self.clock, self.spawner, self.installed.found.values())
+        await renewals.renew()
         commands = self._commands(trust)
         await self._serve_page(commands)
         await self._listen(commands)
-        renewals = Renewals(self.journal, self.clock, self.spawner, self.installed.found.values())
-        await renewals.renew()
         self.inbox.start()
-        self._closing.push_async_callback(self.inbox.stop)
-        self._run("upkeep", self._keep_up())
-        self._run("logins", renewals.run())
+        self._tend(renewals)
+
+    def _tend(self, renewals: Renewals) -> None:
+        """Begin the tasks that run as long as the process does."""
+        tasks = LongTasks(self.journal, self.clock)
+        self._closing.push_async_callback(tasks.close)
+        tasks.run("log", log_keeper(self.journal, self._log(), self._began_at))
+        tasks.run("upkeep", self._keep_up)
+        tasks.run("logins", renewals.run)
         settings = self.settings.projects.get(self.project.name, ProjectSettings())
         for name, work in self.specwork.tasks(self.inbox, settings):
-            self._run(name, work)
+            tasks.run(name, work)
 
-    def _run(self, name: str, work: Coroutine[Any, Any, None]) -> None:
-        """Run one of the long tasks; its unexpected end is told, never silent."""
-
-        async def watched() -> None:
-            try:
-                await work
-            except Exception as fault:  # noqa: BLE001 whatever it was, a person must know
-                await self.journal.append(ev.WarningRaised(name, f"{name} ended: {fault!r}"))
-
-        task = asyncio.create_task(watched(), name=name)
-        # One that is cancelled before it has begun would leave its work unawaited.
-        task.add_done_callback(lambda _: work.close())
-        self._closing.push_async_callback(_end, task)
+    def _log(self) -> Log:
+        logs = self.settings.logs
+        folder = Path(logs.dir).expanduser() if logs.dir else self.home / "logs"
+        redact = Redactor(self.installed.secrets())
+        return Log(folder, self.project.id, self.clock, redact, max_mb=logs.max_mb)
 
     async def close(self) -> None:
         """Let go of everything, last things first; agents in mid turn go on under their shims."""
@@ -225,9 +228,9 @@ class App:
         commands = Commands(
             TABLE,
             Chat(self.inbox, self.roster, Answers(journal), journal, dispatch),
-            Looking(self.project, journal, self.brake, self.roster),
+            Looking(self.project, journal, self.brake, self.roster, self._beat_age_s),
             Help(TABLE),
-            *self.specwork.commands(self.inbox),
+            *self.specwork.commands(self.inbox, self.sessions.vacate),
             LimitCommands(Limits(self.inbox, journal, clock)),
             SafetyCommands(place),
             AdminCommands(self.project, trust, journal, clock, self._go_down),
@@ -245,10 +248,15 @@ class App:
         """Look every few seconds at what changes outside: the registry's files, the brake."""
         seen = ""
         while True:
+            self._beat_s = self.clock.monotonic_s()
             await self.clock.sleep(_REFRESH_S)
             # On a full disk nothing can be told; what was not is told when there is room again.
             with contextlib.suppress(AmiralError):
                 seen = await self._look_outside(seen)
+
+    def _beat_age_s(self) -> int:
+        """Tell how long ago this process last showed that its loop runs."""
+        return int(self.clock.monotonic_s() - self._beat_s)
 
     async def _look_outside(self, seen: str) -> str:
         await self.roster.refresh()
@@ -258,11 +266,6 @@ class App:
             reason = stop.reason if stop else ""
             await self.journal.append(ev.BrakeSeen(bool(stop), now or seen, reason))
         return now
-
-
-async def _end(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.wait([task])
 
 
 def _take_over(read: Rows) -> tuple[list[ev.Event], int]:

@@ -11,7 +11,7 @@ from amiral.base.home import home_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
+    import _socket
     from collections.abc import Iterator
     from types import ModuleType
 
@@ -31,9 +31,11 @@ LOCAL = {
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 
+_CHUNK = 1 << 16
 _DIGEST_LENGTH = 16
 _LONGEST_SOCKET_PATH = 100
 _LONGEST_NAME = 2
+_GONE = "amiral went away before it had answered"
 _RED, _GREEN, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[0m"
 
 
@@ -98,7 +100,10 @@ def _socket_of(project: str) -> str:
     from hashlib import sha256
 
     run = os.path.join(home_folder(), "run")
-    folder = _folder_of(project) if project else os.path.realpath(os.getcwd())
+    here = _here()
+    if not project and not here:
+        raise Unreachable("the folder you are in is gone")
+    folder = _folder_of(project) if project else os.path.realpath(here)
     for root in [folder] if project else _upwards(folder):
         name = sha256(root.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGEST_LENGTH]
         path = os.path.join(run, f"{name}.sock")
@@ -106,6 +111,14 @@ def _socket_of(project: str) -> str:
             return path
     where = f"project {project}" if project else "this folder"
     raise Unreachable(f"amiral is not running for {where}")
+
+
+def _here() -> str:
+    """Name the folder we are in, "" when it is gone."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
 
 
 def _upwards(folder: str) -> "Iterator[str]":
@@ -132,10 +145,11 @@ def _folder_of(project: str) -> str:
     return str(named[0])
 
 
-def _connect(path: str) -> "socket.socket":
-    import socket
+def _connect(path: str) -> "_socket.socket":
+    # The module `socket` around it takes a third of a bare Python's start.
+    import _socket
 
-    link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         if len(path) > _LONGEST_SOCKET_PATH:
             os.chdir(os.path.dirname(path))
@@ -153,30 +167,47 @@ def _ask(path: str, argv: list[str]) -> int:
     has_colour = _has_colour()
     request = {
         "argv": [_utf8(word) for word in argv],
-        "cwd": _utf8(os.getcwd()),
+        "cwd": _utf8(_here()),
         "tty": sys.stdout.isatty(),
         "colour": has_colour,
         "language": _language(),
     }
-    with _connect(path) as link, link.makefile("rb") as frames:
-        _send(link, request)
-        for line in frames:
-            frame = json.loads(line)
-            if "exit" in frame:
-                return int(frame["exit"])
-            for name, stream in (("out", sys.stdout), ("err", sys.stderr)):
-                if name in frame:
-                    stream.write(_painted(frame[name]) if has_colour else frame[name])
-                    stream.flush()
-            if "ask" in frame:
-                _send(link, {"stdin": _utf8(sys.stdin.read())})
-    raise Unreachable("amiral went away before it had answered")
+    link = _connect(path)
+    _send(link, request)
+    for line in _lines(link):
+        frame = json.loads(line)
+        if "exit" in frame:
+            return int(frame["exit"])
+        for name, stream in (("out", sys.stdout), ("err", sys.stderr)):
+            if name in frame:
+                stream.write(_painted(frame[name]) if has_colour else frame[name])
+                stream.flush()
+        if "ask" in frame:
+            _send(link, {"stdin": _utf8(sys.stdin.read())})
+    raise Unreachable(_GONE)
 
 
-def _send(link: "socket.socket", message: dict[str, object]) -> None:
+def _send(link: "_socket.socket", message: dict[str, object]) -> None:
     import json
 
-    link.sendall(json.dumps(message).encode() + b"\n")
+    try:
+        link.sendall(json.dumps(message).encode() + b"\n")
+    except ConnectionError:
+        raise Unreachable(_GONE) from None
+
+
+def _lines(link: "_socket.socket") -> "Iterator[bytes]":
+    """Read on until the other side is gone; a killed process may reset the connection."""
+    pieces: list[bytes] = []
+    try:
+        while chunk := link.recv(_CHUNK):
+            first, *others = chunk.split(b"\n")
+            pieces.append(first)
+            for part in others:
+                yield b"".join(pieces)
+                pieces = [part]
+    except ConnectionError:
+        return
 
 
 def _painted(text: str) -> str:

@@ -65,7 +65,7 @@ class Console:
         code = 0
         try:
             parsed = parse_argv(request.argv, self._commands.table)
-            reply = await self._commands.dispatch(Caller("owner", role, "console"), parsed)
+            reply = await self._commands.dispatch(_caller(role), parsed)
             code = reply.exit_code
             if reply.text or reply.data is not None:
                 await _send(writer, print_reply(reply, as_json=as_json))
@@ -80,6 +80,11 @@ class Console:
             told = Broken(f"a fault of amiral: {fault!r}", "`amiral doctor` looks further")
             code = await _fail(writer, told, as_json=as_json)
         await _frame(writer, {"exit": code})
+
+
+def _caller(role: Role) -> Caller:
+    """An agent is never called owner, whatever it may do."""
+    return Caller("owner" if role is Role.OWNER else str(role), role, "console")
 
 
 async def _fail(writer: asyncio.StreamWriter, error: AmiralError, *, as_json: bool) -> int:

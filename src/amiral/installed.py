@@ -1,7 +1,8 @@
 """Which drivers there are and which of their CLIs this machine has; drivers are known here only."""
 
+import re
 from collections.abc import Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -9,19 +10,31 @@ from amiral.agents.clis import Cli, CliState, find_clis, look_at
 from amiral.agents.driver import Driver
 from amiral.agents.drivers import claude, scripted
 from amiral.agents.drivers.codex import driver as codex
-from amiral.base.errors import AmiralError, NotFound
+from amiral.base.errors import AmiralError, Broken, NotFound
 from amiral.base.settings import Settings
 from amiral.processes.spawn import Spawner
 
 _PREFERRED = ("claude", "codex")
 _LAST = "scripted"
+_SECRET = re.compile("KEY|TOKEN|SECRET|PASSW", re.IGNORECASE)
 
 
 def known_drivers() -> Mapping[str, Driver[Any]]:
     """Give the drivers by name: those shipped, then those of other packages (`amiral.drivers`)."""
     shipped: list[Driver[Any]] = [claude.DRIVER, codex.DRIVER, scripted.DRIVER]
-    others = [point.load() for point in entry_points(group="amiral.drivers")]
+    others = [_load(point) for point in entry_points(group="amiral.drivers")]
     return {driver.name: driver for driver in (*others, *shipped)}
+
+
+def _load(point: EntryPoint) -> Driver[Any]:
+    try:
+        driver: Driver[Any] = point.load()
+    except Exception as fault:
+        raise Broken(
+            f"the driver {point.name} ({point.value}) cannot be loaded: {fault!r}",
+            "repair or uninstall the package that brings it",
+        ) from fault
+    return driver
 
 
 def installed_clis(
@@ -55,9 +68,14 @@ class Installed:
         return next(there, _LAST)
 
     def secrets(self) -> list[str]:
-        """Give every value that a CLI is handed: none of them may reach a log."""
+        """Give the values of logins and of what is called a secret: no log may hold them."""
         there = (found for found in self.found.values() if isinstance(found, Cli))
-        return [value for found in there for value in found.env.values()]
+        return [
+            value
+            for found in there
+            for name, value in found.env.items()
+            if name in found.login.variables or _SECRET.search(name)
+        ]
 
     def notices(self) -> tuple[str, ...]:
         """Say when there is nobody but the scripted worker."""

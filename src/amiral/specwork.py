@@ -1,12 +1,13 @@
 """Wires what specs need in one project: their reader, mirrors, worktrees and execution."""
 
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from amiral.agents.inbox import Inbox
 from amiral.agents.roster import Roster
+from amiral.base import events as ev
 from amiral.base.clock import Clock
 from amiral.base.settings import ProjectSettings
 from amiral.commands.specs import SpecCommands
@@ -14,6 +15,7 @@ from amiral.commands.work import WorkCommands
 from amiral.conversations.thread import OWNER, pair
 from amiral.execution.own_tests import OwnTests
 from amiral.execution.service import Execution
+from amiral.longtasks import Work
 from amiral.processes.spawn import Spawner
 from amiral.projects.git import Git
 from amiral.projects.worktrees import Worktrees
@@ -47,17 +49,22 @@ class SpecWork:
         self.worktrees = Worktrees(Git(ground.spawner), ground.root, ground.folder / "worktrees")
         self._specs = Specs(ground.journal, ground.clock)
 
-    def commands(self, inbox: Inbox) -> tuple[object, ...]:
-        """Give the topics of the command table."""
+    async def repair(self) -> None:
+        """Finish what an earlier process left half done in worktrees; what cannot be is told."""
+        for trouble in await self.worktrees.repair():
+            await self._ground.journal.append(ev.WarningRaised("worktrees", trouble))
+
+    def commands(
+        self, inbox: Inbox, vacate: Callable[[str], Awaitable[None]]
+    ) -> tuple[object, ...]:
+        """Give the topics of the command table; `vacate` ends the idle sessions in a folder."""
         ground = self._ground
         return (
             SpecCommands(self._specs, ground.journal, inbox, ground.roster),
-            WorkCommands(self.worktrees, self._specs, ground.journal),
+            WorkCommands(self.worktrees, self._specs, ground.journal, vacate),
         )
 
-    def tasks(
-        self, inbox: Inbox, settings: ProjectSettings
-    ) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
+    def tasks(self, inbox: Inbox, settings: ProjectSettings) -> Iterator[tuple[str, Work]]:
         """Give the long tasks by name."""
         ground = self._ground
         journal, clock, roster = ground.journal, ground.clock, ground.roster
@@ -76,6 +83,6 @@ class SpecWork:
         tests = OwnTests(ground.spawner, settings.test)
         execution = Execution(journal, clock, ground.brake, self.worktrees, tests, roster)
         mirrors = Mirrors(journal, clock, ground.root, ground.folder / "mirrors.json", names)
-        yield "specs", SpecReader(journal, clock, is_chat, rules, inbox.wake).run()
-        yield "mirrors", mirrors.run()
-        yield "execution", execution.follow(inbox.wake)
+        yield "specs", SpecReader(journal, clock, is_chat, rules, inbox.wake).run
+        yield "mirrors", mirrors.run
+        yield "execution", partial(execution.follow, inbox.wake)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -42,6 +42,8 @@ from amiral.projects.git import Git
 from amiral.projects.worktrees import Worktrees
 from amiral.store.brake import Brake
 from amiral.store.journal import Journal
+
+T = TypeVar("T", bound=ev.Event)
 
 PATIENCE_S = 20.0
 STUB = Path(__file__).with_name("scripts") / "stub_cli.py"
@@ -78,6 +80,7 @@ class Plan:
     drivers: dict[str, Driver[Any]] = field(default_factory=lambda: {"scripted": scripted.DRIVER})
     longest_s: float = 600.0
     grace_s: float = 1.0
+    wrap: Callable[[Journal], Any] = lambda journal: journal
     find_cli: Callable[[str], Cli] | None = None
 
     def cli(self, driver: str) -> Cli:
@@ -123,7 +126,7 @@ class Works:
         places = Places(worktrees)
         seats = Seats(spawner, plan.cli, lambda _: "", places, self.workers_folder)
         place = SessionPlace(self.sessions_folder, self.tag, token, plan.grace_s)
-        journal, clock = self.journal, plan.clock
+        journal, clock = plan.wrap(self.journal), plan.clock
         self.sessions = Sessions(journal, clock, self.shims, seats, plan.drivers, place)
         words, limits = Words(journal, "shop"), TurnLimits(plan.longest_s, plan.grace_s)
         turns = Turns(journal, clock, self.brake, self.sessions, words, limits)
@@ -157,29 +160,34 @@ class Works:
 
     async def ended(self, message: str) -> ev.TurnEnded:
         """Wait for the end of a message's turn."""
-        ends = await self.until(lambda: self.events(ev.TurnEnded, message), f"the end of {message}")
-        return ends[-1]
+        await self.until(lambda: self.events(ev.TurnEnded, message), f"the end of {message}")
+        return self.last(ev.TurnEnded, message)
 
     async def ended_in_time(self, message: str) -> ev.TurnEnded:
         """Let the held clock run until a message's turn has ended."""
         deadline = time.monotonic() + PATIENCE_S
-        while not (ends := self.events(ev.TurnEnded, message)):
+        while not self.events(ev.TurnEnded, message):
             assert time.monotonic() < deadline, f"no end of {message}; {self._story()}"
             await self.plan.clock.advance(0.5)
             await asyncio.sleep(0.003)
-        return ends[-1]
+        return self.last(ev.TurnEnded, message)
 
     async def answer(self, text="do it", worker="dev") -> ev.TurnEnded:
         return await self.ended(await self.post(text, worker))
 
     async def parked(self, message: str) -> ev.TurnParked:
-        return (await self.until(lambda: self.events(ev.TurnParked, message)))[-1]
+        await self.until(lambda: self.events(ev.TurnParked, message))
+        return self.last(ev.TurnParked, message)
 
     async def state(self, message: str, wanted: str) -> None:
         await self.until(lambda: self.state_of(message) == wanted, f"{message} being {wanted}")
 
     def state_of(self, message: str) -> str:
         return rows.state_of(self.journal.rows, message)
+
+    def last(self, kind: type[T], message="") -> T:
+        found: T = self.events(kind, message)[-1]
+        return found
 
     def events(self, kind=ev.Event, message="") -> list[Any]:
         """All events of a kind, of one message where they name one."""
@@ -194,7 +202,7 @@ class Works:
         names = [one.name for one in self.journal.read(0, 1_000_000)]
         return [name for name in names if name not in left_out]
 
-    async def until(self, holds, what="it"):
+    async def until(self, holds, what="it") -> Any:
         """Wait until `holds()` is true, and give what it gave."""
         deadline = time.monotonic() + PATIENCE_S
         while not (found := holds()):
@@ -228,7 +236,8 @@ class Works:
         return "\n".join(f"{one.name} {one.payload.decode()[:300]}" for one in last)
 
     def session(self, number=-1) -> str:
-        return self.events(ev.SessionOpened)[number].session
+        opened: ev.SessionOpened = self.events(ev.SessionOpened)[number]
+        return opened.session
 
     def meta(self, session="") -> Meta:
         found = read_meta(self.sessions_folder / (session or self.session()))

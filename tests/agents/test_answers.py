@@ -133,7 +133,8 @@ class Failing:
         return []
 
     async def subscribe(self, since):
-        raise Broken("the disk is gone")
+        for _ in range(1):
+            raise Broken("the disk is gone")
         yield
 
 

@@ -69,7 +69,7 @@ def test_r17_a_message_of_somebody_else_does_not_count_as_ours_being_read():
 
 def test_progress_keeps_the_limit_the_end_and_what_was_said():
     limited, finished = d.Limited("week", 5), d.Finished("limited", "")
-    signals = [d.Said("a"), d.Used("Read", "x"), d.Said("b"), limited, finished]
+    signals: list[d.Signal] = [d.Said("a"), d.Used("Read", "x"), d.Said("b"), limited, finished]
     found = fold.advance(NOTHING, signals, NOW)
     assert found == fold.Progress("a\n\nb", limited=limited, finished=finished)
 

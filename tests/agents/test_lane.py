@@ -1,7 +1,8 @@
 """A lane goes on whatever goes wrong: told once, tried with patience, given up when hopeless."""
 
 from amiral.agents.drivers import scripted
-from amiral.agents.lane import IDLE_S, MOST_FAULTS
+from amiral.agents.lane import IDLE_S, MOST_FAULTS, Engine, Lane
+from amiral.agents.sessions import Sessions
 from amiral.agents.wish import Wish
 from amiral.base import events as ev
 from amiral.base.errors import Broken, NotFound
@@ -213,3 +214,37 @@ async def test_r19_a_session_that_a_newer_process_owns_is_left_alone(works):
     await works.open()
     assert (await works.ended(message)).outcome == "done"
     assert len(works.events(ev.SessionOpened)) == 1
+
+
+class Troubled(Sessions):
+    """Sessions that cannot be ended."""
+
+    def __init__(self):
+        self.asked = 0
+
+    async def rest(self, _worker):
+        self.asked += 1
+        raise RuntimeError("a defect")
+
+
+async def test_faults_between_two_turns_are_not_the_next_messages(works):
+    clock = works.plan.clock = FakeClock()
+    await works.open()
+    sessions, ran = Troubled(), []
+
+    async def run(message, _control):
+        ran.append(message.message)
+        who = ("t1", message.message, message.worker)
+        await works.journal.append(ev.TurnEnded(*who, "", (1, 0), "done"))
+
+    lane = Lane("dev", Engine(works.journal, clock, works.brake, sessions, run))
+    for number in range(1, MOST_FAULTS + 2):
+        await clock.until_sleeping(1)
+        await clock.advance(IDLE_S + 31)
+        await works.until(lambda n=number: sessions.asked >= n)
+    await works.journal.append(ev.MessageQueued("m1", "dev", "dev-owner", "x", "owner"))
+    lane.wake()
+    assert (await works.ended_in_time("m1")).outcome == "done"
+    assert ran == ["m1"]
+    assert len(works.events(ev.WarningRaised)) == 1
+    await lane.stop()

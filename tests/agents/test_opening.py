@@ -13,8 +13,8 @@ from amiral.base.errors import NotFound
 from amiral.processes import tree
 
 
-def program(works, text, mode=0o755) -> Path:
-    path = works.home / "cli"
+def program(works, text, mode=0o755):
+    path: Path = works.home / "cli"
     path.write_text(text)
     path.chmod(mode)
     works.plan.command = (str(path),)

@@ -8,6 +8,7 @@ from amiral.agents.rows import SessionRow
 from amiral.agents.session import EXITED, LINK_LOST, NEVER_LAUNCHED, SHIM_LOST, Session
 from amiral.agents.settle import bury, gather, last_words
 from amiral.agents.tail import OutputTail
+from amiral.processes.pool import ShimPool
 from amiral.processes.tree import Identity, Killed
 
 MESSAGE = b'{"type": "message", "id": "m1"}\n'
@@ -125,15 +126,16 @@ def test_r50_a_secret_cut_by_the_limit_leaves_no_half_of_itself(tmp_path, cut):
     assert secret in words or not any(secret[-size:] in words for size in range(4, len(secret)))
 
 
-class Shims:
-    """Stands in for the pool: what a kill found."""
+class Shims(ShimPool):
+    """A pool that finds what a test says."""
 
     def __init__(self, *killed):
-        self.killed, self.asked = killed, []
+        self.killed = set(killed)
+        self.asked: list[tuple[str, list[int], str | None]] = []
 
     async def kill_tree(self, tag, roots, cgroup, deadline_s):
         self.asked.append((tag, [root.pid for root in roots], cgroup))
-        return Killed(self.killed, (), 1)
+        return Killed(self.killed, set(), 1)
 
 
 META = (

@@ -42,6 +42,11 @@ class Book:
     def message(self, message="m1"):
         return rows.find_waiting(self.journal.rows, message)
 
+    def session(self) -> rows.SessionRow:
+        found = rows.find_session(self.journal.rows, "s1")
+        assert found is not None
+        return found
+
     def turns(self):
         return self.journal.rows("select turn, session, outcome from turns order by turn")
 
@@ -129,11 +134,11 @@ async def test_a_session_counts_as_open_only_once_it_is_launched(book):
 async def test_a_session_remembers_the_id_its_cli_named_and_where_it_was_read_to(book):
     await book.open()
     await book.add(ev.SessionIdObserved("s1", "dev", (2, 30), "other"))
-    row = rows.find_session(book.journal.rows, "s1")
+    row = book.session()
     assert (row.observed, row.position, row.snapshot_at) == ("other", (2, 30), (1, 0))
     assert rows.knows_nothing(book.journal.rows, "s1")
     await book.add(ev.OutputRead("s1", (2, 40), '{"x":1}'))
-    row = rows.find_session(book.journal.rows, "s1")
+    row = book.session()
     assert (row.position, row.snapshot_at, row.snapshot) == ((2, 40), (2, 40), '{"x":1}')
     assert not rows.knows_nothing(book.journal.rows, "s1")
 

@@ -2,17 +2,20 @@
 
 import asyncio
 import contextlib
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from amiral.agents import rows
 from amiral.agents.control import Control
-from amiral.agents.driver import Finished, Seen
+from amiral.agents.driver import Driver, Finished, Seen
 from amiral.agents.drivers import claude, scripted
 from amiral.agents.framing import Framer, Line
 from amiral.agents.session import Session
+from amiral.agents.sessions import Sessions
 from amiral.agents.tables import ENGINE
 from amiral.agents.tail import OutputTail
 from amiral.agents.turn import TurnLimits, Turns
@@ -32,17 +35,17 @@ RECORDED = [
     ("scripted", "errors"),
     ("scripted", "limit"),
 ]
-DRIVERS = {"claude": claude.DRIVER, "scripted": scripted.DRIVER}
+DRIVERS: dict[str, Driver[Any]] = {"claude": claude.DRIVER, "scripted": scripted.DRIVER}
 
 
-class Recorded:
+class Recorded(Sessions):
     """The sessions of a turn, in place of those under shims: one whose output a test lets grow."""
 
     def __init__(self, journal, driver, folder):
         self.journal, self.driver, self.place = journal, driver, folder
         self.session = None
 
-    def hold(self, _worker):
+    def hold(self, _worker, _place):
         return contextlib.nullcontext()
 
     async def acquire(self, _worker, _conversation, _place):
@@ -78,7 +81,8 @@ class Replay:
 
     def _messages(self) -> list[str]:
         """One for each final event: the id the CLI named, else one of ours."""
-        state, seen, found = self.driver.state_type(), "", []
+        state, seen = self.driver.state_type(), ""
+        found: list[str] = []
         for line in Framer().feed(self.stream):
             read = self.driver.read(state, line.data if isinstance(line, Line) else b"")
             state = read.state
@@ -163,13 +167,12 @@ class Replay:
 @pytest.fixture
 def replay(tmp_path, works):
     def make(driver: str, name: str) -> Replay:
-        make.count += 1
-        folder = tmp_path / str(make.count)
+        folder = tmp_path / str(next(numbers))
         folder.mkdir(mode=0o700)
         stream = (TRANSCRIPTS / driver / f"{name}.jsonl").read_bytes()
         return Replay(folder, driver, stream, works.make_worker)
 
-    make.count = 0
+    numbers = count()
     return make
 
 

@@ -54,6 +54,14 @@ async def test_r41_a_message_in_the_transcript_alone_is_interrupted_too(works):
     assert (await works.ended(message)).outcome == "interrupted"
 
 
+async def test_p01_a_message_that_was_told_to_be_read_never_goes_again(works):
+    """The CLI says so before its transcript does, and dies in between."""
+    works.stub("first", "message", "told", ["exit", 1])
+    await works.open()
+    assert (await works.answer()).outcome == "interrupted"
+    assert not works.events(ev.MessageReturned)
+
+
 async def test_r41_an_answer_in_the_transcript_is_the_answer(works):
     works.stub("first", "message", "seen", ["answered", "it is 42"], "hold")
     await works.open()

@@ -64,7 +64,7 @@ async def test_a_resumed_turn_gets_the_resume_prompt_unless_its_session_knows_no
         ev.TurnStarted("t0", "m0", "dev", "s1", "m0"),
         ev.TurnResumed("t0", "m0", "dev", "s1", "m0.1"),
     )
-    message = rows.find_waiting(journal.rows, "m0")
+    (message,) = rows.waiting(journal.rows, "dev")
     words, worker = Words(journal, "shop"), works.make_worker()
     assert words(message, worker, False) == prompt.RESUME
     assert words(message, worker, True) == "the task"

@@ -92,7 +92,7 @@ class Desk:
         self.commands = Commands(
             TABLE,
             Chat(inbox, self.roster, Answers(journal), journal, self._dispatch),  # type: ignore[arg-type]
-            Looking(self.project, journal, self.brake, self.roster),
+            Looking(self.project, journal, self.brake, self.roster, lambda: 0),
             LimitCommands(Limits(inbox, journal, clock)),  # type: ignore[arg-type]
             SafetyCommands(Place(str(home), "no-such-tag")),
             AdminCommands(self.project, self.trust, journal, clock, self.went_down.append),

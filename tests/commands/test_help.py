@@ -30,7 +30,7 @@ def test_the_overview_lists_what_this_version_has_by_group():
         ("/approve", "in chat: /approve"),
         ("new_project", "in chat: /new_project"),
         ("fly", ""),
-        ("demo", "not available in this version"),
+        ("guard", "not available in this version"),
         ("c", "/c TEXT"),
         ("w", "/w:NAME TEXT"),
     ],

@@ -291,6 +291,32 @@ def test_whoever_waits_when_amiral_goes_down_is_told_that_the_message_is_kept(ya
     frames.close()
 
 
+@pytest.mark.parametrize("is_hung", [True, False])
+def test_whoever_waits_when_amiral_is_killed_is_told_and_the_message_is_kept(yard, is_hung):
+    """A hung process has not read the request, and its end resets the connection."""
+    rig = yard.scripted(SLOW).start()
+    if is_hung:
+        os.kill(rig.pid, signal.SIGSTOP)
+    command = [sys.executable, "-m", "amiral", "say", "/d slow", "--json"]
+    options = {"cwd": rig.project, "env": rig.environ}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, **options) as waiting:
+        if is_hung:
+            until(lambda: has_asked(rig), "the request")
+        else:
+            rig.wait_told("MessageSeen")
+        rig.kill()
+        out, _ = waiting.communicate(timeout=30)
+    assert (waiting.returncode, json.loads(out)["error"]["kind"]) == (3, "unreachable")
+    rig.start()
+    assert len(rig.told("MessageQueued")) == (0 if is_hung else 1)
+
+
+def has_asked(rig) -> bool:
+    """The kernel shows a connection to the socket that nobody has taken yet."""
+    rows = Path("/proc/net/unix").read_text().split("\n")
+    return sum(row.endswith(str(rig.socket_path)) for row in rows) > 1
+
+
 # ------------------------------------------------------------------ trust
 
 

@@ -133,3 +133,12 @@ def test_r50_a_secret_is_neither_in_the_bytes_nor_in_what_tables_see(secret):
 def test_a_number_is_no_secret():
     event, _ = encode(ProjectProcessStarted(1234567, 8, "b"), Redactor(["1234567"]))
     assert event == ProjectProcessStarted(1234567, 8, "b")
+
+
+def test_paths_and_keys_that_machines_read_back_are_never_redacted():
+    redact = Redactor(["sk-learn-experiments-2024"])
+    folder = "/home/u/sk-learn-experiments-2024"
+    lost = events.ContextLost("owner-c", "c", "claude", folder, f"made in {folder}")
+    stored = msgspec.json.decode(encode(lost, redact)[1])
+    assert stored["key"] == folder
+    assert "sk-learn" not in stored["reason"]

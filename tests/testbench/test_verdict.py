@@ -47,6 +47,14 @@ def test_an_interrupted_turn_that_says_why_is_no_offence_executed_or_not():
     assert kinds(found) == []
 
 
+def test_a_message_given_up_after_four_tries_that_says_so_is_no_offence():
+    back = ("MessageReturned", {"message": "m3"})
+    given_up = ended(3, outcome="failed", text="", reason="tried 4 times: its shim was lost")
+    cut = {"consultant": ["m1"]}
+    assert kinds(history(*WELL[:3], back, back, back, given_up, executed=cut)) == []
+    assert kinds(history(*WELL[:3], back, back, given_up, executed=cut)) == ["lost"]
+
+
 @pytest.mark.parametrize(
     ("broken", "kind"),
     [

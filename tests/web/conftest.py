@@ -310,11 +310,14 @@ async def serve(folder, clock=None, **options):
     site = Site(**{**defaults, "socket_path": folder / "s.http.sock", **options})
     journal = await Journal.open(folder / "journal.db", clock, [WEB_SESSIONS])
     told = Told()
-    commands = Commands(TABLE, told, PageCommands(lambda: url()))
-    url = lambda: web.new_url()
+
+    def new_url():
+        return one.web.new_url()
+
+    commands = Commands(TABLE, told, PageCommands(new_url))
     web = WebServer(commands, journal, clock, role_of, site)
-    await web.start()
     one = Served(journal, web, told, site.socket_path)
+    await web.start()
     try:
         yield one
     finally:

@@ -12,6 +12,7 @@ SEQS = st.integers(0, 10**17)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=4,
 )
 
 
@@ -19,7 +20,7 @@ JSON = st.recursive(
     epoch=EPOCHS,
     seq=SEQS,
     by=st.text(st.characters(exclude_categories=["Cs"])),
-    payload=st.dictionaries(st.text(), JSON),
+    payload=st.dictionaries(st.text(), JSON, max_size=3),
 )
 def test_an_event_reads_back_as_it_was_whatever_was_said(epoch, seq, by, payload, parser):
     """No text can end an event or begin another one: line ends are escaped inside JSON (R54)."""

@@ -155,6 +155,11 @@ async def test_a_reader_that_hangs_up_is_forgotten_at_once(served):
             await asyncio.sleep(0.01)
 
 
+async def test_asking_for_the_head_alone_opens_no_stream(served):
+    answer = await served.ask("HEAD", "/api/stream", {"cookie": served.cookie})
+    assert (answer.status, answer.body, served.streams) == (200, b"", 0)
+
+
 async def test_streams_end_when_the_server_does(serving, short_path):
     async with serving(short_path) as served:
         reader = await (await served.log_in()).listen()

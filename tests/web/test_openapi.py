@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,14 @@ from amiral.web.openapi import describe
 from amiral.web.paths import LOOKS, command_name, command_path
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "http.md"
-DOCUMENT = json.loads(json.dumps(describe(TABLE, "1.2.3")))
+
+
+def document(rows) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(json.dumps(describe(rows, "1.2.3")))
+    return told
+
+
+DOCUMENT = document(TABLE)
 OPERATIONS = [
     (path, method, operation)
     for path, item in DOCUMENT["paths"].items()
@@ -79,7 +87,7 @@ def test_a_command_is_described_as_the_table_declares_it():
             switch("--now"),
         ),
     )
-    post = describe([row], "1")["paths"]["/api/commands/gate/open"]["post"]
+    post = document([row])["paths"]["/api/commands/gate/open"]["post"]
     body = post["requestBody"]
     schema = body["content"]["application/json"]["schema"]
     assert body["required"] is True
@@ -98,15 +106,15 @@ def test_a_command_is_described_as_the_table_declares_it():
         "profile": {"type": "array", "items": {"type": "string"}, "minItems": 1},
         "now": {"type": "boolean"},
     }
-    plain = describe([Command("list", "x", (many("PATH"),))], "1")["paths"]["/api/commands/list"]
+    plain = document([Command("list", "x", (many("PATH"),))])["paths"]["/api/commands/list"]
     assert plain["post"]["requestBody"]["required"] is True
-    bare = describe([Command("list", "x")], "1")["paths"]["/api/commands/list"]["post"]
+    bare = document([Command("list", "x")])["paths"]["/api/commands/list"]["post"]
     assert bare["requestBody"]["required"] is False
     assert "required" not in bare["requestBody"]["content"]["application/json"]["schema"]
 
 
 def test_what_no_handler_answers_is_not_described():
-    paths = describe([Command("status", "x")], "1")["paths"]
+    paths = document([Command("status", "x")])["paths"]
     assert set(paths) == {
         *("/api/commands/status", "/api/status", "/api/events", "/api/stream"),
         *("/openapi.json", "/"),

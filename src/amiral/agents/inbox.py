@@ -73,14 +73,13 @@ class Inbox:
     def is_running(self, worker: str) -> bool:
         """Tell whether a turn of this worker runs in this process."""
         lane = self._lanes.get(worker)
-        return lane is not None and lane.control is not None
+        return lane is not None and lane.is_running
 
     def interrupt(self, worker: str, wish: Wish) -> None:
         """End the running turn of a worker, its session staying open."""
         lane = self._lanes.get(worker)
-        if lane is None or lane.control is None:
+        if lane is None or not lane.interrupt(wish):
             raise Conflict(f"worker {worker} is not working", "see what waits: amiral status")
-        lane.control.interrupt(wish)
 
     async def cancel(self, message: str, by: str, reason: str) -> str:
         """Take a message back and tell the state it was in: a running one is interrupted.
@@ -96,7 +95,11 @@ class Inbox:
 
         found = await self._journal.decide(claim, by=by)
         if found.state in ("injected", "seen"):
-            self.interrupt(found.worker, Wish("cancelled", reason))
+            # The turn may have ended, and another begun, while the disk was asked.
+            lane = self._lanes.get(found.worker)
+            if lane is None or not lane.interrupt(Wish("cancelled", reason), message):
+                state = rows.state_of(self._journal.rows, message)
+                raise _nothing_to_cancel(message, state)
         else:
             self.wake(found.worker)
         return found.state
@@ -147,9 +150,13 @@ def _cancelled(turn: str, message: str, worker: str, reason: str) -> ev.TurnEnde
 
 
 def _nothing_to_cancel(message: str, state: str) -> NotFound | Conflict:
-    if not state:
-        return NotFound(f"no message {message}", "see what waits: amiral status")
-    return Conflict(f"message {message} is {state} already", "see what waits: amiral status")
+    match state:
+        case "":
+            return NotFound(f"no message {message}", "see what waits: amiral status")
+        case "done" | "cancelled":
+            return Conflict(f"message {message} is {state} already", "amiral conversations")
+        case _:
+            return Conflict(f"message {message} is just being taken up again", "try again")
 
 
 def _who(park: rows.Park) -> tuple[str, str, str]:

@@ -11,6 +11,7 @@ from amiral.agents.opening import CannotStart
 from amiral.agents.rows import Queued
 from amiral.agents.sessions import Sessions
 from amiral.agents.waiting import happens
+from amiral.agents.wish import Wish
 from amiral.base import events as ev
 from amiral.base.clock import Clock
 from amiral.base.errors import AmiralError, Denied, Invalid, NotFound
@@ -43,10 +44,10 @@ class Engine:
 
 
 class Lane:
-    """Serves one worker until it is stopped; `control` is the running turn's, None between two."""
+    """Serves one worker until it is stopped."""
 
     def __init__(self, worker: str, engine: Engine) -> None:
-        self.control: Control | None = None
+        self._control: Control | None = None
         self._worker, self._engine = worker, engine
         self._news = asyncio.Event()
         self._message = self._told = ""
@@ -56,6 +57,18 @@ class Lane:
     def wake(self) -> None:
         """Have the queue looked at."""
         self._news.set()
+
+    @property
+    def is_running(self) -> bool:
+        """Tell whether a turn runs."""
+        return self._control is not None
+
+    def interrupt(self, wish: Wish, message: str = "") -> bool:
+        """End the running turn; False when none runs, or not the one of this message."""
+        if self._control is None or message not in ("", self._message):
+            return False
+        self._control.interrupt(wish)
+        return True
 
     async def stop(self) -> None:
         """Let go; a running turn goes on under its shim."""
@@ -78,7 +91,7 @@ class Lane:
             await self._idle()
         elif message.state in ("queued", "resuming") and self._engine.brake.state() is not None:
             await self._engine.clock.sleep(_BRAKE_POLL_S)
-        elif self._faults >= MOST_FAULTS:
+        elif self._message == message.message and self._faults >= MOST_FAULTS:
             await self._give_up(message, f"amiral met a fault {self._faults} times: {self._told}")
         else:
             await self._carry_on(message)
@@ -96,16 +109,16 @@ class Lane:
 
     async def _carry_on(self, message: Queued) -> None:
         """Run the turn; a wish about it outlives a trouble, after which it is run again."""
-        if self.control is None or self._message != message.message:
-            self.control, self._message = Control(), message.message
+        if self._control is None or self._message != message.message:
+            self._control, self._message = Control(), message.message
             self._forget_troubles()
         try:
-            await self._engine.run(message, self.control)
+            await self._engine.run(message, self._control)
         except _HOPELESS as error:
             reason = ". ".join(part for part in (error.message, error.next_step) if part)
             await self._give_up(message, reason)
         else:
-            self.control = None
+            self._control = None
             self._forget_troubles()
             await self._let_rest(message)
 
@@ -127,7 +140,7 @@ class Lane:
             return ([] if found is None else _failed(found, reason)), None
 
         await self._engine.journal.decide(claim)
-        self.control = None
+        self._control = None
         self._forget_troubles()
 
     async def _pause(self, trouble: str) -> None:

@@ -1,11 +1,12 @@
 """In which folder a worker works: a worktree of its own if it writes, else the checkout."""
 
-import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from amiral.agents.worker import ALL_TOOLS, Worker
+from amiral.base.errors import Broken, NotFound
 from amiral.projects.worktrees import Worktrees
 
 _READING = frozenset({"Read", "Glob", "Grep", "LS", "WebSearch", "WebFetch", "TodoWrite"})
@@ -17,31 +18,60 @@ def may_write(worker: Worker) -> bool:
 
 
 class Places:
-    """The folders of one project."""
+    """The folders of one project. NotFound when there is no place for a worker that writes."""
 
     def __init__(self, worktrees: Worktrees) -> None:
         self._worktrees = worktrees
-        self._checkout = asyncio.Lock()
 
     async def prepare(self, worker: Worker, place: str) -> Path:
         """Give the folder for a turn, made when missing: worktree `place`, else the worker's own.
 
         A reading worker without a `place` gets the checkout; so does a writing one where there is
-        no git. Conflict when the repository has no commit to branch from.
+        no git. A worker's own worktree follows the checkout for as long as no work is in it.
         """
         if not place and not may_write(worker):
             return self._worktrees.root
-        if not await self._worktrees.is_git():
-            return self._worktrees.root
-        worktree = await self._worktrees.ensure(place or worker.id)
-        await self._worktrees.freshen(worktree)
-        return worktree.folder
+        with _telling(worker):
+            if not await self._worktrees.is_git():
+                return self._worktrees.root
+            worktree = await self._worktrees.ensure(place or worker.id)
+            if not place:
+                await self._worktrees.work.freshen(worktree)
+            return worktree.folder
 
     @asynccontextmanager
-    async def hold(self, worker: Worker) -> AsyncIterator[None]:
-        """Have one writer at a time where all of them work in the same folder."""
-        if may_write(worker) and not await self._worktrees.is_git():
-            async with self._checkout:
-                yield
-        else:
+    async def hold(self, worker: Worker, place: str) -> AsyncIterator[None]:
+        """Have a folder written by one at a time: a worktree, or the checkout without git.
+
+        Who comes first is first, so that after a crash running turns keep what they had.
+        """
+        if not may_write(worker):
             yield
+            return
+        async with self._worktrees.lock(""):
+            with _telling(worker):
+                is_git = await self._worktrees.is_git()
+            if not is_git:
+                yield
+                return
+        async with self._worktrees.lock(place or worker.id):
+            yield
+
+    async def branch(self, worker: Worker) -> str:
+        """Name the branch that holds work of a worker which the user's branches lack, or ""."""
+        if not may_write(worker) or not await self._worktrees.is_git():
+            return ""
+        worktree = await self._worktrees.find(worker.id)
+        if worktree is None or not await self._worktrees.work.is_touched(worktree):
+            return ""
+        return worktree.branch
+
+
+@contextlib.contextmanager
+def _telling(worker: Worker) -> Iterator[None]:
+    """What git refuses once it refuses again: the message is given up, and says why."""
+    try:
+        yield
+    except Broken as error:
+        reason = f"no place to work for {worker.id}: {error.message}"
+        raise NotFound(reason, error.next_step) from error

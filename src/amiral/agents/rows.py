@@ -121,14 +121,16 @@ def state_of(read: Rows, message: str) -> str:
 
 
 def lively_workers(read: Rows) -> list[str]:
-    """Name the workers with unfinished messages or sessions not known to have ended."""
-    return [
-        row[0]
-        for row in read(
-            "select worker from inbox where state not in ('done', 'cancelled')"
-            " union select worker from sessions where state != 'ended'"
-        )
-    ]
+    """Name the workers with unfinished messages or sessions not known to have ended.
+
+    Those whose turn runs come first: where only one may write at a time, it is their turn.
+    """
+    found = read(
+        "select worker from inbox where state in ('injected', 'seen')"
+        " union all select worker from inbox where state not in ('done', 'cancelled')"
+        " union all select worker from sessions where state != 'ended'"
+    )
+    return list(dict.fromkeys(row[0] for row in found))
 
 
 def find_session(read: Rows, session: str) -> SessionRow | None:

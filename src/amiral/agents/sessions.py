@@ -68,9 +68,9 @@ class Sessions:
         """Name the folder of a session's files."""
         return self._place.folder / session
 
-    def hold(self, worker: Worker) -> AbstractAsyncContextManager[None]:
-        """Keep other writers out of the checkout for a turn, where there are no worktrees."""
-        return self._seats.places.hold(worker)
+    def hold(self, worker: Worker, place: str) -> AbstractAsyncContextManager[None]:
+        """Keep others who write out of a turn's folder."""
+        return self._seats.places.hold(worker, place)
 
     async def acquire(self, worker: Worker, conversation: str, place: str) -> Session:
         """Give the worker's open session when it fits, else end it and open one.
@@ -134,6 +134,12 @@ class Sessions:
         for row in rows.open_sessions(self._journal.rows, worker):
             if not rows.is_busy(self._journal.rows, row.session):
                 await self.finish(await self.find(row), "idle")
+
+    async def vacate(self, folder: str) -> None:
+        """End what is open and not used in a folder that is about to go."""
+        for row in rows.open_sessions(self._journal.rows):
+            if row.cwd == folder and not rows.is_busy(self._journal.rows, row.session):
+                await self.finish(await self.find(row), "its folder goes")
 
     async def close(self, *, with_busy: bool) -> None:
         """End the sessions; without `with_busy` those that carry a turn go on."""

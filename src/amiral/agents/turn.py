@@ -9,26 +9,22 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from amiral.agents import ending, fold, rows
+from amiral.agents import ending, fold
+from amiral.agents.beginning import Beginnings, Running
 from amiral.agents.control import Control
 from amiral.agents.driver import Input
-from amiral.agents.fold import Now, Progress
 from amiral.agents.rows import Queued
-from amiral.agents.session import Session
 from amiral.agents.sessions import Sessions
 from amiral.agents.settle import gather
 from amiral.agents.wish import Wish
 from amiral.agents.worker import Worker
 from amiral.base import events as ev
 from amiral.base.clock import Clock
-from amiral.base.errors import NotFound
 from amiral.base.failpoint import failpoint
-from amiral.base.ids import new_id
 from amiral.store.brake import Brake
-from amiral.store.journal import Journal, Rows
+from amiral.store.journal import Journal
 
 _POLL_S = 1.0
-_WAITING = ("queued", "resuming")
 
 
 @dataclass(frozen=True)
@@ -37,27 +33,6 @@ class TurnLimits:
 
     longest_s: float
     grace_s: float
-
-
-@dataclass
-class _Running:
-    """One turn while it runs; all of it can be rebuilt from the journal and the session's files.
-
-    `is_written`: the message may have reached the CLI. It has not when this turn was begun here.
-    """
-
-    message: Queued
-    worker: Worker
-    control: Control
-    session: Session
-    now: Now
-    text: str
-    until_s: float
-    is_written: bool
-    progress: Progress
-    is_said: bool = False
-    is_ended: bool = False
-    kill_at_s: float | None = None
 
 
 class Turns:
@@ -73,75 +48,24 @@ class Turns:
         limits: TurnLimits,
     ) -> None:
         self._journal, self._clock, self._brake = journal, clock, brake
-        self._sessions, self._words, self._limits = sessions, words, limits
+        self._sessions, self._limits = sessions, limits
+        self._beginnings = Beginnings(journal, clock, sessions, words, limits.longest_s)
 
     async def run(self, message: Queued, worker: Worker, control: Control) -> None:
         """Carry `message` on from the state it is in until its turn has ended or is parked."""
-        async with self._sessions.hold(worker):
-            await self._run(message, worker, control)
-
-    async def _run(self, message: Queued, worker: Worker, control: Control) -> None:
-        is_new = message.state in _WAITING
-        if is_new:
-            session = await self._sessions.acquire(worker, message.conversation, message.place)
-            started = await self._start(message, session)
-            if started is None:
+        async with self._sessions.hold(worker, message.place):
+            turn = await self._beginnings.take_up(message, worker, control)
+            if turn is None:
                 return
-            message = started
-        else:
-            session = await self._find(message)
-        turn = self._running(message, worker, control, session, is_new=is_new)
-        control.woken = session.woken
-        try:
-            await self._follow(turn)
-        except Exception:
-            # What was read and not committed is read again.
-            self._sessions.forget(session.id)
-            raise
-        await self._leave(turn)
+            try:
+                await self._follow(turn)
+            except Exception:
+                # What was read and not committed is read again.
+                self._sessions.forget(turn.session.id)
+                raise
+            await self._leave(turn)
 
-    async def _start(self, message: Queued, session: Session) -> Queued | None:
-        """Commit that the message is about to be written, and under which input id.
-
-        None when it was taken back while the session was opened.
-        """
-
-        def claim(read: Rows) -> tuple[list[ev.Event], bool]:
-            found = rows.find_waiting(read, message.message)
-            if found is None or found.state != message.state:
-                return [], False
-            who = (message.turn or new_id(), message.message, message.worker, session.id)
-            if message.state == "queued":
-                return [ev.TurnStarted(*who, message.message)], True
-            return [ev.TurnResumed(*who, f"{message.message}.{message.resumes + 1}")], True
-
-        is_ours = await self._journal.decide(claim)
-        failpoint("turn.started")
-        return rows.find_waiting(self._journal.rows, message.message) if is_ours else None
-
-    async def _find(self, message: Queued) -> Session:
-        row = rows.find_session(self._journal.rows, message.session)
-        if row is None:
-            raise NotFound(f"session {message.session} of a running turn is not in the journal")
-        return await self._sessions.find(row)
-
-    def _running(
-        self, message: Queued, worker: Worker, control: Control, session: Session, *, is_new: bool
-    ) -> _Running:
-        read = self._journal.rows
-        return _Running(
-            message,
-            worker,
-            control,
-            session,
-            rows.now(read, message, session.row),
-            self._words(message, worker, rows.knows_nothing(read, session.id)),
-            self._clock.monotonic_s() + self._limits.longest_s,
-            is_written=not is_new,
-            progress=Progress(seen=message.state == "seen"),
-        )
-
-    async def _follow(self, turn: _Running) -> None:
+    async def _follow(self, turn: Running) -> None:
         """Fold output until the final event, or until the CLI is gone and the matter is settled."""
         while not turn.is_ended:
             if turn.session.is_over:
@@ -155,7 +79,7 @@ class Turns:
             if not turn.is_ended:
                 await turn.session.wait(_POLL_S)
 
-    async def _fold(self, turn: _Running, *, is_last: bool) -> None:
+    async def _fold(self, turn: Running, *, is_last: bool) -> None:
         """Fold and commit what is there: the events, the position and the turn's end together."""
         while not turn.is_ended and (lines := turn.session.batch(is_last=is_last)):
             events: list[ev.Event] = []
@@ -176,7 +100,7 @@ class Turns:
             await turn.session.write(inputs)
             await self._clock.sleep(0)
 
-    async def _obey(self, turn: _Running) -> None:
+    async def _obey(self, turn: Running) -> None:
         """Carry out a wish: a soft interrupt first, the end of the whole tree after the grace."""
         now_s = self._clock.monotonic_s()
         if now_s > turn.until_s:
@@ -194,7 +118,7 @@ class Turns:
         elif now_s > turn.kill_at_s:
             await turn.session.kill()
 
-    async def _say(self, turn: _Running) -> None:
+    async def _say(self, turn: Running) -> None:
         """Write the message once the CLI is ready; said before a crash or not, the shim knows."""
         session = turn.session
         is_wanted = not turn.is_ended and turn.control.wish is None and self._brake.state() is None
@@ -204,7 +128,7 @@ class Turns:
         await session.write(session.driver.say(session.state, turn.message.line, turn.text))
         failpoint("turn.written")
 
-    async def _settle(self, turn: _Running) -> None:
+    async def _settle(self, turn: Running) -> None:
         """The CLI is gone: without a final event, the turn ends by what the files prove."""
         if turn.is_ended:
             return
@@ -227,13 +151,13 @@ class Turns:
         await self._journal.append(event)
         failpoint("turn.settled")
 
-    async def _end(self, turn: _Running, wish: Wish) -> None:
+    async def _end(self, turn: Running, wish: Wish) -> None:
         event = ending.wished(wish, turn.progress, turn.now, turn.session.position)
         await self._journal.append(event)
         turn.is_ended = True
         failpoint("turn.settled")
 
-    async def _leave(self, turn: _Running) -> None:
+    async def _leave(self, turn: Running) -> None:
         """Leave the session to the next turn, unless it is of no more use."""
         session, finished = turn.session, turn.progress.finished
         if session.is_over:

@@ -1,7 +1,7 @@
 """What there is to see: status, workers, conversations, events, health."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict, dataclass
 
 import msgspec
@@ -36,9 +36,16 @@ class WorkerState:
 class Looking:
     """Reads; changes nothing."""
 
-    def __init__(self, project: Project, journal: Journal, brake: Brake, roster: Roster) -> None:
+    def __init__(
+        self,
+        project: Project,
+        journal: Journal,
+        brake: Brake,
+        roster: Roster,
+        beat_age_s: Callable[[], int],
+    ) -> None:
         self._project, self._journal, self._brake = project, journal, brake
-        self._roster = roster
+        self._roster, self._beat_age_s = roster, beat_age_s
 
     @command("status")
     async def status(self, caller: Caller) -> Reply:
@@ -50,7 +57,7 @@ class Looking:
             "name": self._project.name,
             "state": "stopped" if stop else "running",
             "pid": os.getpid(),
-            "heartbeat_age_s": 0,
+            "heartbeat_age_s": self._beat_age_s(),
             "stop_id": stop.stop_id if stop else "",
             "active_worker": self._roster.active(),
             "notices": list(self._roster.notices()),

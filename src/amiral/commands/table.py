@@ -158,9 +158,7 @@ _WORKERS = Group(
             later=True,
         ),
         Command("drivers", "what each CLI can do", roles=VIEWERS, later=True),
-        Command(
-            "login", "log a CLI in, or take a key from stdin", (text("CLI"),), runs=Runs.LOCAL
-        ),
+        Command("login", "log a CLI in, or take a key from stdin", (text("CLI"),), runs=Runs.LOCAL),
     ),
 )
 
@@ -216,12 +214,18 @@ _SAFETY = Group(
             runs=Runs.LOCAL,
             later=True,
         ),
-        Command("approvals", "permission requests that wait for you", chat=("approvals",)),
+        Command(
+            "approvals",
+            "permission requests that wait for you",
+            chat=("approvals",),
+            later=True,
+        ),
         Command(
             "approve-request",
             "answer a permission request",
             (text("ID"), may(choice("ANSWER", "allow", "deny"))),
             chat=("approve_request",),
+            later=True,
         ),
     ),
 )

@@ -1,29 +1,45 @@
 """What workers left in their worktrees: look at it, take it, or throw it away."""
 
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
 from amiral.agents import rows as turns
 from amiral.base.errors import Conflict, NotFound
 from amiral.base.plain import one_line
 from amiral.commands.registry import Caller, Reply, command
-from amiral.projects.worktrees import Worktree, Worktrees
+from amiral.projects.work import Worktree
+from amiral.projects.worktrees import Worktrees
 from amiral.specs import rows
-from amiral.specs.spec import Spec
+from amiral.specs.spec import Spec, Status
 from amiral.specs.store import Specs
 from amiral.specs.transition import Wish
 from amiral.store.journal import Journal
 
 
 class WorkCommands:
-    """`diff`, `merge`, `discard`, of a spec or of a worker's own worktree."""
+    """`diff`, `merge`, `discard`, of a spec or of a worker's own worktree.
 
-    def __init__(self, worktrees: Worktrees, specs: Specs, journal: Journal) -> None:
+    `vacate` ends the idle sessions in a folder.
+    """
+
+    def __init__(
+        self,
+        worktrees: Worktrees,
+        specs: Specs,
+        journal: Journal,
+        vacate: Callable[[str], Awaitable[None]],
+    ) -> None:
         self._worktrees, self._specs, self._journal = worktrees, specs, journal
+        self._vacate = vacate
 
     @command("diff")
     async def diff(self, caller: Caller, spec_or_worker: str) -> Reply:
-        """Show what differs from the user's branch."""
+        """Show what merging would bring; of a spec that is not done, what there is so far."""
         del caller
         worktree = await self._named(spec_or_worker)
-        text = await self._worktrees.diff(worktree)
+        spec = rows.find(self._journal.rows, worktree.name)
+        is_done = spec is not None and spec.status is Status.DONE
+        text = await self._worktrees.work.diff(worktree, only_commits=is_done)
         data = {"name": worktree.name, "branch": worktree.branch, "diff": text}
         return Reply(text or f"✓ {worktree.name}: nothing differs", data)
 
@@ -31,43 +47,66 @@ class WorkCommands:
     async def merge(self, caller: Caller, spec_or_worker: str) -> Reply:
         """Take the work into the branch checked out in the project."""
         worktree = await self._named(spec_or_worker)
-        spec = self._spec(worktree, Wish.MERGE)
-        self._check_quiet(worktree)
-        await self._worktrees.stage(worktree)
-        if not await self._worktrees.commit(worktree, f"Work of {worktree.name}", worktree.name):
-            raise Conflict(f"{worktree.name} has nothing to merge", f"amiral diff {worktree.name}")
-        title = spec.title if spec else f"Merge the work of {worktree.name}"
-        commit = await self._worktrees.merge(worktree, f"{title}\n\nFrom {worktree.branch}")
-        if spec is not None:
-            await self._specs.merged(spec.id, commit, caller.id)
+        spec = self._spec(worktree.name, Wish.MERGE)
+        async with self._alone(worktree):
+            if spec is None:
+                commit, left = await self._merge_all(worktree), []
+            else:
+                commit = await self._merge_spec(worktree, spec, caller.id)
+                left = await self._worktrees.work.changes(worktree)
+        told = f"✓ merged {worktree.branch} as {commit[:12]}"
+        told += f" · left out, not committed: {one_line(', '.join(left), 200)}" if left else ""
         data = {"name": worktree.name, "branch": worktree.branch, "commit": commit}
-        return Reply(f"✓ merged {worktree.branch} as {commit[:12]}", data)
+        return Reply(told, data)
 
     @command("discard")
     async def discard(self, caller: Caller, spec_or_worker: str) -> Reply:
         """Remove worktree and branch; the commit that held the work is named."""
         worktree = await self._named(spec_or_worker)
-        spec = self._spec(worktree, Wish.DISCARD)
-        self._check_quiet(worktree)
-        kept = await self._worktrees.discard(worktree)
-        if spec is not None:
-            await self._specs.discarded(spec.id, caller.id)
-        hint = f"; git keeps it for some weeks as {kept[:12]}" if kept else ""
+        spec = self._spec(worktree.name, Wish.DISCARD)
+        async with self._alone(worktree):
+            await self._vacate(str(worktree.folder))
+            kept = await self._worktrees.discard(worktree)
+            if spec is not None:
+                await self._specs.discarded(spec.id, caller.id)
+        hint = f"\n  git branch {worktree.branch} {kept[:12]} brings it back" if kept else ""
         data = {"name": worktree.name, "branch": worktree.branch, "commit": kept}
         return Reply(f"✓ discarded {worktree.branch}{hint}", data)
 
-    async def _named(self, name: str) -> Worktree:
-        found = await self._worktrees.find(name.strip().lower())
+    async def _merge_all(self, worktree: Worktree) -> str:
+        """Take whatever a worker has left."""
+        work = self._worktrees.work
+        await work.check_whole(worktree)
+        await work.stage(worktree)
+        tip = await work.commit(worktree, f"Work of {worktree.name}", worktree.name)
+        if not await work.own(tip):
+            raise Conflict(f"{worktree.name} has nothing to merge", f"amiral diff {worktree.name}")
+        return await work.merge(worktree, f"Merge the work of {worktree.name}")
+
+    async def _merge_spec(self, worktree: Worktree, spec: Spec, by: str) -> str:
+        """Take what was tested and committed, no more; merged by hand already is merged too."""
+        message = f"{spec.title}\n\nFrom {worktree.branch}\n\nSpec: {spec.id}"
+        commit = await self._worktrees.work.merge(worktree, message)
+        await self._specs.merged(spec.id, commit, by)
+        return commit
+
+    async def _named(self, typed: str) -> Worktree:
+        found = await self._worktrees.find(typed.strip().lower())
         if found is None:
-            raise NotFound(f"no work of {one_line(name, 40)!r}", "amiral specs; amiral workers")
+            raise NotFound(f"no work of {one_line(typed, 40)!r}", "amiral specs; amiral workers")
         return found
 
-    def _spec(self, worktree: Worktree, wish: Wish) -> Spec | None:
-        known = rows.find(self._journal.rows, worktree.name)
+    def _spec(self, name: str, wish: Wish) -> Spec | None:
+        known = rows.find(self._journal.rows, name)
         return None if known is None else self._specs.check(known.id, wish)
 
-    def _check_quiet(self, worktree: Worktree) -> None:
-        """Refuse while a turn works there."""
+    @asynccontextmanager
+    async def _alone(self, worktree: Worktree) -> AsyncIterator[None]:
+        """Keep turns out meanwhile; Conflict while one is there, or waits for its limit's end."""
+        lock = self._worktrees.lock(worktree.name)
         busy = turns.working_in(self._journal.rows, str(worktree.folder))
-        if busy:
-            raise Conflict(f"{busy} is working in {worktree.name}", f"amiral interrupt {busy}")
+        if lock.locked() or busy:
+            who = busy or "a worker"
+            raise Conflict(f"{who} is working in {worktree.name}", "amiral status tells more")
+        async with lock:
+            yield

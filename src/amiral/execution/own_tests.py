@@ -1,21 +1,38 @@
 """Run a project's own tests on a worker's tree, bounded in time and output."""
 
+import asyncio
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from amiral.base.errors import AmiralError
+from amiral.base.errors import AmiralError, Conflict
 from amiral.base.plain import plain
-from amiral.processes.spawn import Spawner, base_environment
-from amiral.projects.own_tests import LOOKED_AT, configured, detect
+from amiral.processes.spawn import KILL_DEADLINE_S, Ran, Spawner, base_environment
+from amiral.processes.tree import kill_tree, tag_of, tagged
+from amiral.projects.own_tests import (
+    LOOKED_AT,
+    configured,
+    detect,
+    has_run_none,
+    is_test_file,
+    summarise,
+)
 
-_TIMEOUT_S = 1800.0
+LONGEST_S = 1800.0
 _TAIL = 1500
 _LARGEST = 1 << 20
+_MOST_TESTS_READ = 50
+_FOLDERS = ("", "tests", "test")
+_NO_TESTS = "no tests found"
 
 
 @dataclass(frozen=True)
 class Tested:
-    """`command` is "" when the project has no tests that we know of; then nothing failed."""
+    """`command` is "" when the project has no tests that we know of; then nothing failed.
+
+    `summary` is one line, followed, after a failure, by the last that was said.
+    """
 
     passed: bool
     command: str
@@ -25,38 +42,68 @@ class Tested:
 class OwnTests:
     """`command` is the owner's setting, "" to look at the project's files."""
 
-    def __init__(self, spawner: Spawner, command: str) -> None:
-        self._spawner, self._command = spawner, command
+    def __init__(self, spawner: Spawner, command: str, longest_s: float = LONGEST_S) -> None:
+        self._spawner, self._command, self._longest_s = spawner, command.strip(), longest_s
 
     async def run(self, folder: Path) -> Tested:
         """Run them in `folder`; Conflict when a stop is in force."""
-        argv = configured(self._command) if self._command else _look(folder)
+        argv = configured(self._command) or await asyncio.to_thread(_look, folder)
         if not argv:
-            return Tested(passed=True, command="", summary="no tests found")
+            return Tested(passed=True, command="", summary=_NO_TESTS)
         shown = self._command or " ".join(argv)
         try:
             ran = await self._spawner.run(
-                argv, kind="test", env=base_environment(), cwd=str(folder), timeout_s=_TIMEOUT_S
+                argv,
+                kind="test",
+                env=base_environment(),
+                cwd=str(folder),
+                timeout_s=self._longest_s,
             )
+        except Conflict:
+            raise
         except AmiralError as error:
-            if error.kind == "conflict":
-                raise
             return Tested(passed=False, command=shown, summary=error.message)
+        return self._judge(argv, shown, ran)
+
+    async def end_leftovers(self) -> None:
+        """End the tests that a killed process of ours has left running."""
+        await asyncio.to_thread(_end_runs, self._spawner.tag)
+
+    def _judge(self, argv: tuple[str, ...], shown: str, ran: Ran) -> Tested:
         said = plain((ran.out + b"\n" + ran.err).decode("utf-8", "replace")).strip()
-        how = f"stopped after {_TIMEOUT_S:.0f} s" if ran.timed_out else f"exit code {ran.code}"
-        passed = ran.code == 0 and not ran.timed_out
-        return Tested(passed, shown, said[-_TAIL:] if passed else f"{how}\n{said[-_TAIL:]}")
+        if not self._command and not ran.timed_out and has_run_none(argv, ran.code, said):
+            return Tested(passed=True, command=shown, summary=_NO_TESTS)
+        if ran.code == 0 and not ran.timed_out:
+            return Tested(passed=True, command=shown, summary=summarise(said) or "passed")
+        how = f"exit code {ran.code}" if ran.code >= 0 else f"ended by signal {-ran.code}"
+        how = f"stopped after {self._longest_s:.0f} s" if ran.timed_out else how
+        head = " · ".join(part for part in (summarise(said), how) if part)
+        return Tested(passed=False, command=shown, summary=f"{head}\n{said[-_TAIL:]}".strip())
 
 
 def _look(folder: Path) -> tuple[str, ...]:
-    names = {path.name for path in folder.iterdir()}
-    contents = {
-        name: (folder / name).read_text("utf-8", "replace")
-        for name in LOOKED_AT
-        if name in names and (folder / name).is_file() and _is_small(folder / name)
-    }
-    return detect(names, contents)
+    names = {name for part in _FOLDERS for name in _names(folder, part)}
+    tests = sorted(filter(is_test_file, names))[:_MOST_TESTS_READ]
+    return detect(names, {name: _text(folder / name) for name in (*LOOKED_AT, *tests)})
 
 
-def _is_small(path: Path) -> bool:
-    return path.stat().st_size <= _LARGEST
+def _names(folder: Path, part: str) -> Iterator[str]:
+    with contextlib.suppress(OSError):
+        for path in (folder / part).iterdir():
+            yield f"{part}/{path.name}" if part else path.name
+
+
+def _text(path: Path) -> str:
+    """Read a small file; what cannot be read tells nothing."""
+    try:
+        is_small = path.is_file() and path.stat().st_size <= _LARGEST
+        return path.read_text("utf-8", "replace") if is_small else ""
+    except OSError:
+        return ""
+
+
+def _end_runs(tag: str) -> None:
+    runs = {tag_of(process.pid) for process in tagged(tag)}
+    for run in runs:
+        if run.startswith(f"{tag}:run-"):
+            kill_tree((), run, None, KILL_DEADLINE_S)

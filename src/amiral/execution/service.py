@@ -3,10 +3,12 @@
 Every step is decided from the journal alone, so that it is taken up where it stood after any crash.
 """
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from amiral.agents.places import may_write
 from amiral.agents.roster import Roster
 from amiral.agents.worker import ALL_TOOLS, Worker
 from amiral.base import events as ev
@@ -15,8 +17,9 @@ from amiral.base.errors import AmiralError, Conflict, NotFound
 from amiral.base.failpoint import failpoint
 from amiral.base.ids import new_id
 from amiral.execution.own_tests import OwnTests, Tested
-from amiral.execution.task import Brief, read_report, write_task, write_ticks
-from amiral.projects.worktrees import Worktree, Worktrees
+from amiral.execution.task import Brief, Report, read_report, write_task, write_ticks
+from amiral.projects.work import Worktree
+from amiral.projects.worktrees import Worktrees
 from amiral.specs import rows
 from amiral.specs.spec import Spec
 from amiral.specs.transition import Wish, check
@@ -26,10 +29,11 @@ from amiral.store.journal import Journal, Rows
 _EXECUTOR = "developer"
 _SENDER = "amiral"
 _SURFACE = "spec"
+_BRAKE_POLL_S = 1.0
 _PAUSE_AFTER_FAULT_S = 1.0
 _NEWS = (
     *(ev.SpecApproved, ev.SpecFailed, ev.SpecDone, ev.SpecRejected),
-    *(ev.TurnEnded, ev.MessageCancelled, ev.BrakeSeen),
+    *(ev.TurnEnded, ev.MessageCancelled),
 )
 
 
@@ -60,141 +64,177 @@ class Execution:
     async def follow(self, wake: Callable[[str], None]) -> None:
         """Act on every piece of news, for ever."""
         since = self._journal.last_seq
+        if rows.executing(self._journal.rows) is not None:
+            await self._tests.end_leftovers()
         await self._advance(wake)
         async for batch in self._journal.batches(since):
             if any(isinstance(stamped.event, _NEWS) for stamped in batch):
                 await self._advance(wake)
 
     async def _advance(self, wake: Callable[[str], None]) -> None:
-        """Do all that can be done now; a fault is told and tried again with the next news."""
-        try:
-            while await self._step(wake):
-                failpoint("execution.stepped")
-        except Conflict:
-            # A stop came between: its release is news.
-            return
-        except AmiralError as error:
-            await self._journal.append(ev.WarningRaised("specs", error.message))
-            await self._clock.sleep(_PAUSE_AFTER_FAULT_S)
+        """Do all that can be done now; under a stop, look again until it is released."""
+        while True:
+            try:
+                while await self._step(wake):
+                    failpoint("execution.stepped")
+            except AmiralError as error:
+                await self._tell(error)
+            if not self._is_held():
+                return
+            await self._clock.sleep(_BRAKE_POLL_S)
+
+    async def _tell(self, fault: AmiralError) -> None:
+        """Nothing can be entered in the journal, it seems; the next news brings us back."""
+        with contextlib.suppress(AmiralError):
+            await self._journal.append(ev.WarningRaised("specs", fault.message))
+        await self._clock.sleep(_PAUSE_AFTER_FAULT_S)
+
+    def _is_held(self) -> bool:
+        """Tell whether a stop keeps a spec from going on."""
+        read = self._journal.rows
+        return self._brake.state() is not None and bool(rows.approved(read) or rows.executing(read))
 
     async def _step(self, wake: Callable[[str], None]) -> bool:
         """Do one thing; False when there is nothing to do now."""
         spec = rows.executing(self._journal.rows)
         if spec is not None:
-            return await self._finish(spec)
+            turn = _ended(self._journal.rows, spec.task)
+            return turn is not None and await self._finish(spec, turn)
         waiting = rows.approved(self._journal.rows)
         if not waiting or self._brake.state() is not None:
             return False
-        await self._begin(waiting[0], wake)
+        async with self._worktrees.lock(waiting[0].id):
+            await self._begin(waiting[0], wake)
         return True
 
     async def _begin(self, spec: Spec, wake: Callable[[str], None]) -> None:
         """Give the spec to a worker; one that cannot begin comes back with the reason."""
+        worktree, base = None, ""
         try:
             worker = self._executor()
-            worktree = await self._worktree(spec)
+            if await self._worktrees.is_git():
+                worktree = await self._worktrees.ensure(spec.id)
+                await self._worktrees.work.freshen(worktree)
+                base = await self._worktrees.work.base(worktree, spec.base)
         except AmiralError as error:
-            await self._refuse(spec, f"{error.message}. {error.next_step}".rstrip(". "))
+            reason = _reason(error)
+            await self._enter(spec, lambda now: _refused(now, reason))
             return
-        message = new_id()
-        branch, base = (worktree.branch, worktree.base) if worktree else ("", "")
+        failpoint("execution.ready")
+        message, branch = new_id(), worktree.branch if worktree else ""
 
-        def claim(read: Rows) -> tuple[list[ev.Event], None]:
-            now = _claimable(read, spec.id)
-            attempt = now.attempt + 1
-            executing = ev.SpecExecuting(now.id, attempt, worker.id, message, branch, base)
-            return [executing, _task(now, worker, message, spec.reason)], None
+        def claim(now: Spec) -> list[ev.Event]:
+            who = (now.id, now.attempt + 1, worker.id, message, branch, base)
+            return [ev.SpecExecuting(*who), _task(now, worker, message)]
 
-        await self._journal.decide(claim)
-        wake(worker.id)
+        if await self._enter(spec, claim):
+            failpoint("execution.claimed")
+            wake(worker.id)
+        elif worktree is not None and not await self._worktrees.work.is_touched(worktree):
+            await self._worktrees.discard(worktree)
 
-    async def _refuse(self, spec: Spec, reason: str) -> None:
-        def fail(read: Rows) -> tuple[list[ev.Event], None]:
-            attempt = _claimable(read, spec.id).attempt + 1
-            executing = ev.SpecExecuting(spec.id, attempt, "", "", "", "")
-            return [executing, ev.SpecFailed(spec.id, attempt, reason)], None
+    async def _enter(self, spec: Spec, make: Callable[[Spec], list[ev.Event]]) -> bool:
+        """Enter what begins an attempt; False when the spec may not be carried out any more."""
 
-        await self._journal.decide(fail)
+        def decide(read: Rows) -> tuple[list[ev.Event], None]:
+            now = rows.named(read, spec.id)
+            check(now, Wish.CLAIM, iso_utc(now.since_ms))
+            return make(now), None
 
-    async def _finish(self, spec: Spec) -> bool:
-        """Judge the work of a turn that has ended."""
-        turn = _ended(self._journal.rows, spec.task)
-        if turn is None:
+        try:
+            await self._journal.decide(decide)
+        except Conflict:
             return False
+        return True
+
+    async def _finish(self, spec: Spec, turn: _Turn) -> bool:
+        """Judge the work of a turn that has ended."""
         report = read_report(turn.text, len(spec.acceptance))
         if turn.outcome != "done" or report.unmet:
-            reason = "; ".join(report.unmet) or f"{turn.outcome}: {turn.reason}".rstrip(": ")
-            await self._journal.append(ev.SpecFailed(spec.id, spec.attempt, reason))
-            return True
-        worktree = await self._worktree(spec)
+            reason = "; ".join(report.unmet) if turn.outcome == "done" else _how(turn)
+            return await self._fail(spec, reason)
+        if self._brake.state() is not None:
+            return False
+        try:
+            is_git = await self._worktrees.is_git()
+            async with self._worktrees.lock(spec.id if is_git else ""):
+                return await self._judge(spec, turn, report, is_git=is_git)
+        except AmiralError as error:
+            if self._brake.state() is not None:
+                return False
+            return await self._fail(spec, _reason(error))
+
+    async def _judge(self, spec: Spec, turn: _Turn, report: Report, *, is_git: bool) -> bool:
+        """Test, then commit what was there before the tests: what they leave is no part of it."""
+        worktree = await self._worktrees.ensure(spec.id) if is_git else None
         folder = worktree.folder if worktree else self._worktrees.root
-        if not spec.tests:
-            # What the tests leave behind is no part of the work.
-            if worktree is not None:
-                await self._worktrees.stage(worktree)
-            if not await self._test(spec, folder):
-                return True
-        commit = await self._commit(spec, worktree)
-        if worktree is not None and not commit:
-            reason = f"{spec.worker} said done and changed nothing"
-            await self._journal.append(ev.SpecFailed(spec.id, spec.attempt, reason))
+        if worktree is not None:
+            await self._worktrees.work.check_whole(worktree)
+            await self._worktrees.work.stage(worktree, f"attempt-{spec.attempt}")
+        failpoint("execution.staged")
+        if not spec.tests and not await self._test(spec, folder):
             return True
-        files = await self._worktrees.changed_files(worktree) if worktree else ()
-        ticks = write_ticks(spec.acceptance, report, commit or "no git")
+        failpoint("execution.tested")
+        commit, files = await self._commit(spec, worktree) if worktree else ("", ())
+        failpoint("execution.committed")
+        if worktree is not None and not files:
+            return await self._fail(spec, f"{spec.worker} said done and changed nothing")
+        tests = rows.named(self._journal.rows, spec.id).tests
+        ticks = write_ticks(spec.acceptance, report, f"nothing said · tests: {tests}", commit)
         done = ev.SpecDone(spec.id, spec.attempt, commit, ticks, files, turn.text)
         await self._journal.append(done)
         return True
 
     async def _test(self, spec: Spec, folder: Path) -> bool:
+        """Run the tests and enter what they say; False when that ends the attempt."""
         tested = await self._tests.run(folder)
+        stop = self._brake.state()
+        if stop is not None and not tested.passed:
+            await self._fail(spec, f"stopped: emergency stop {stop.stop_id}: {stop.reason}")
+            return False
         told = ev.SpecTested(
             spec.id, spec.attempt, tested.passed, tested.command, tested.summary or "passed"
         )
-        if tested.passed:
-            await self._journal.append(told)
-            return True
         failed = ev.SpecFailed(spec.id, spec.attempt, _why(tested))
-        await self._journal.append(told, failed)
-        return False
+        await self._journal.append(told, *(() if tested.passed else (failed,)))
+        return tested.passed
 
-    async def _commit(self, spec: Spec, worktree: Worktree | None) -> str:
-        if worktree is None:
-            return ""
+    async def _commit(self, spec: Spec, worktree: Worktree) -> tuple[str, tuple[str, ...]]:
+        """Commit what is staged; gives the newest commit and all files that were changed."""
         criteria = "\n".join(f"- {text}" for text in spec.acceptance)
         message = f"{spec.title}\n\n{spec.problem}\n\n{criteria}\n\nSpec: {spec.id}"
-        return await self._worktrees.commit(worktree, message, spec.worker)
+        commit = await self._worktrees.work.commit(worktree, message, spec.worker)
+        base = await self._worktrees.work.base(worktree, spec.base)
+        return commit, await self._worktrees.work.files(worktree, base)
 
-    async def _worktree(self, spec: Spec) -> Worktree | None:
-        if not await self._worktrees.is_git():
-            return None
-        return await self._worktrees.ensure(spec.id)
+    async def _fail(self, spec: Spec, reason: str) -> bool:
+        await self._journal.append(ev.SpecFailed(spec.id, spec.attempt, reason))
+        return True
 
     def _executor(self) -> Worker:
         """The developer, else the first worker with every tool (S0.12)."""
-        able = [one for one in self._roster.workers() if one.tools == ALL_TOOLS]
-        able.sort(key=lambda worker: worker.id != _EXECUTOR)
+        workers = self._roster.workers()
+        able = [one for one in workers if one.id == _EXECUTOR and may_write(one)]
+        able += [one for one in workers if one.tools == ALL_TOOLS]
         if not able:
             raise NotFound("no worker has all tools", "add a developer to workers_registry.json")
         return able[0]
 
 
-def _claimable(read: Rows, spec: str) -> Spec:
-    """Give the spec as it is now; Conflict when it or another one is being carried out."""
-    busy = rows.executing(read)
-    if busy is not None:
-        raise Conflict(f"spec {busy.id} is being carried out", "one at a time in a project")
-    now = rows.named(read, spec)
-    check(now, Wish.CLAIM, iso_utc(now.since_ms))
-    return now
+def _refused(spec: Spec, reason: str) -> list[ev.Event]:
+    """An attempt that no worker was given."""
+    attempt = spec.attempt + 1
+    executing = ev.SpecExecuting(spec.id, attempt, spec.worker, "", spec.branch, spec.base)
+    return [executing, ev.SpecFailed(spec.id, attempt, reason)]
 
 
-def _task(spec: Spec, worker: Worker, message: str, reason: str) -> ev.MessageQueued:
-    brief = Brief(spec.id, spec.title, spec.problem, spec.approach, spec.acceptance, spec.files)
+def _task(spec: Spec, worker: Worker, message: str) -> ev.MessageQueued:
+    what = (spec.id, spec.title, spec.problem, spec.approach, spec.acceptance, spec.files)
     return ev.MessageQueued(
         message=message,
         worker=worker.id,
         conversation=f"spec-{spec.id}",
-        text=write_task(brief, reason),
+        text=write_task(Brief(*what, earlier=spec.reason if spec.attempt else "")),
         sender=_SENDER,
         surface=_SURFACE,
         place=spec.id,
@@ -210,6 +250,14 @@ def _ended(read: Rows, message: str) -> _Turn | None:
         return _Turn("cancelled", "", "the message was taken back")
     sql = "select outcome, text, reason from turns where message = ? order by started_ms desc"
     return _Turn(*read(sql, message)[0])
+
+
+def _how(turn: _Turn) -> str:
+    return f"{turn.outcome}: {turn.reason}".rstrip(": ")
+
+
+def _reason(error: AmiralError) -> str:
+    return ". ".join(part for part in (error.message, error.next_step) if part)
 
 
 def _why(tested: Tested) -> str:

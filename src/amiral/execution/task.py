@@ -4,19 +4,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_DONE = re.compile(r"^```done[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
-_LINE = re.compile(r"^\s*(?P<number>[0-9]{1,3})\s*[:.)]\s*(?P<note>.*?)\s*$")
+from amiral.base.fences import read_fences
+
+_DONE = "done"
+_LINE = re.compile(r"\s*(?:[-*]\s+)?(?P<number>[0-9]{1,3})\s*[:.)]\s*(?P<note>.*?)\s*")
+_UNMET = re.compile(r"(?:(?i:[\s*_]*not[ -]?met)|.*\bNOT MET)\b[\s:,.–—*_-]*")
 _RULES = (
-    "You work in a git worktree made for this spec. Run the project's tests. Do not push. End your "
-    "answer with a fenced block `done`, one line a criterion: its number, a colon and how it was "
-    "met, or NOT MET and why."
+    "Run the project's tests. Do not push, and leave its branches as they are. End your answer "
+    "with a fenced block `done`, one line a criterion: its number, a colon and how it was met, or "
+    "NOT MET and why."
 )
-_UNMET = re.compile(r"not[ -]?met\b[\s:,.–—-]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Brief:
-    """What of a spec the worker needs."""
+    """What of a spec the worker needs; `earlier` tells why an earlier attempt came back."""
 
     id: str
     title: str
@@ -24,6 +26,7 @@ class Brief:
     approach: str
     acceptance: Sequence[str]
     files: Sequence[str]
+    earlier: str = ""
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,8 @@ class Report:
     unmet: tuple[str, ...]
 
 
-def write_task(brief: Brief, reason: str) -> str:
-    """Write the task of one execution; `reason` tells why an earlier one came back, "" at first."""
+def write_task(brief: Brief) -> str:
+    """Write the task of one execution."""
     criteria = "\n".join(f"{n}. {text}" for n, text in enumerate(brief.acceptance, 1))
     parts = [
         f"Carry out spec {brief.id}: {brief.title}",
@@ -43,7 +46,7 @@ def write_task(brief: Brief, reason: str) -> str:
         f"How: {brief.approach}",
         f"Files named: {', '.join(brief.files)}" if brief.files else "",
         f"It is done when:\n{criteria}",
-        f"An earlier attempt came back: {reason}" if reason else "",
+        f"An earlier attempt came back: {brief.earlier}" if brief.earlier else "",
         _RULES,
     ]
     return "\n\n".join(part for part in parts if part)
@@ -51,25 +54,28 @@ def write_task(brief: Brief, reason: str) -> str:
 
 def read_report(answer: str, criteria: int) -> Report:
     """Read the last `done` block of an answer; total on any text."""
-    blocks = _DONE.findall(answer)
+    blocks = [fence.body for fence in read_fences(answer) if fence.info.casefold() == _DONE]
     notes = [""] * criteria
-    unmet = []
+    unmet: dict[int, str] = {}
     for line in blocks[-1].split("\n") if blocks else ():
-        found = _LINE.match(line)
+        found = _LINE.fullmatch(line)
         number = int(found["number"]) if found else 0
         if found is None or not 1 <= number <= criteria:
             continue
+        notes[number - 1] = found["note"]
         denied = _UNMET.match(found["note"])
         if denied:
-            unmet.append(f"criterion {number}: {found['note'][denied.end() :] or 'not met'}")
-        notes[number - 1] = found["note"]
-    return Report(tuple(notes), tuple(unmet))
+            why = found["note"][denied.end() :] or "not met"
+            unmet.setdefault(number, f"criterion {number}: {why}")
+    return Report(tuple(notes), tuple(unmet.values()))
 
 
-def write_ticks(criteria: Sequence[str], report: Report, commit: str) -> tuple[str, ...]:
-    """Say for each criterion what met it: the worker's own note, and the commit that holds it."""
-    short = commit[:12]
+def write_ticks(
+    criteria: Sequence[str], report: Report, proof: str, commit: str
+) -> tuple[str, ...]:
+    """Say for each criterion what met it: the worker's note, else `proof`; and in which commit."""
+    where = f" · {commit[:12]}" if commit else ""
     return tuple(
-        f"{text} · {note or 'held by the tests'} · {short}"
+        f"{text} · {note or proof}{where}"
         for text, note in zip(criteria, report.notes, strict=True)
     )

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from amiral.base.clock import SystemClock
 from amiral.base.errors import AmiralError, Broken
@@ -29,14 +30,18 @@ async def start_in_background(home: Path, project: Project, options: tuple[str, 
     argv = (sys.executable, "-m", "amiral", "up", project.path, "--json", *options)
     reading, writing = os.pipe()
     try:
-        with log.open("ab") as output, os.fdopen(writing, "wb") as told:
+        with log.open("ab") as output, os.fdopen(writing, "wb") as pipe:
             spawner = Spawner(Brake(home / "brake"), "")
-            stdio = Stdio(stdout=told.fileno(), stderr=output.fileno())
+            stdio = Stdio(stdout=pipe.fileno(), stderr=output.fileno())
             child = spawner.start(argv, kind="own", env=dict(os.environ), cwd="/", stdio=stdio)
-        line = await _first_line(reading, child)
+        told = _document(await _first_line(reading, child))
     finally:
         os.close(reading)
-    return _reply(line, child, project, log)
+    if not told:
+        raise Broken(f"{project.name} did not start", f"see {log}")
+    if "error" in told:
+        raise _complaint(told["error"], await child.exited())
+    return _reply(told, child.pid, project)
 
 
 async def _first_line(reading: int, child: Child) -> bytes:
@@ -55,22 +60,25 @@ async def _first_line(reading: int, child: Child) -> bytes:
     return told
 
 
-def _reply(line: bytes, child: Child, project: Project, log: Path) -> Reply:
+def _document(line: bytes) -> dict[str, Any]:
+    """Read what it told, nothing when that is no document."""
     try:
         told = json.loads(line)
     except ValueError:
-        raise Broken(f"{project.name} did not start", f"see {log}") from None
-    if "error" in told:
-        raise _complaint(told["error"])
-    text = f"✓ {project.name} is served by process {child.pid}"
-    url = str(told["url"])
-    open_it = f"\n  open {url}   (valid once, 10 minutes)" if url else ""
-    notices = "".join(f"\n  notice {notice}" for notice in told["notices"])
-    data = {"url": url, "pid": child.pid, "projects": [project], "notices": told["notices"]}
-    return Reply(text + open_it + notices, data)
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
-def _complaint(told: dict[str, str]) -> AmiralError:
+def _reply(told: dict[str, Any], pid: int, project: Project) -> Reply:
+    url, notices = str(told["url"]), told["notices"]
+    lines = [f"✓ {project.name} is served by process {pid}"]
+    lines += [f"  open {url}   (valid once, 10 minutes)"] if url else []
+    lines += [f"  notice {notice}" for notice in notices]
+    data = {"url": url, "pid": pid, "projects": [project], "notices": notices}
+    return Reply("\n".join(lines), data)
+
+
+def _complaint(told: dict[str, str], code: int) -> AmiralError:
     error = AmiralError(told["message"], told["next"])
-    error.kind = told["kind"]
+    error.kind, error.exit_code = told["kind"], code
     return error

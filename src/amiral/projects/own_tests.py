@@ -5,12 +5,21 @@ import re
 import shlex
 from collections.abc import Mapping
 
-_SHELL = re.compile(r"[|&;<>()$`\\\n*?\[#~=%]")
-_MAKE_TEST = re.compile(r"^test\s*:", re.MULTILINE)
+_SHELL = re.compile(r"[|&;<>()$`\\\n*?\[#~=%{}!]")
+_MAKE_TEST = re.compile(r"^test\s*:(?!=)", re.MULTILINE)
 _NPM_PLACEHOLDER = "no test specified"
+_TEST_FILE = re.compile(r"(?:tests?/)?test[^/]*\.py")
+_PYTEST_STYLE = re.compile(r"^(?:import pytest|from pytest|(?:async )?def test_)", re.MULTILINE)
+_NOTHING_RAN = re.compile(r"^(?:Ran 0 tests|collected 0 items|no tests ran)", re.MULTILINE)
+_SUMMARY = re.compile(r"\d+ (?:passed|failed|errors?|skipped)\b|^Ran \d+ tests?|^test result: ")
 
-LOOKED_AT = ("Makefile", "package.json", "Cargo.toml", "go.mod", "pyproject.toml", "tox.ini")
-"""Files whose content `detect` reads; of all others the names are enough."""
+_PYTEST = ("python3", "-m", "pytest", "-q")
+_UNITTEST = ("python3", "-m", "unittest")
+_NO_TESTS_CODE = 5
+
+MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+LOOKED_AT = (*MAKEFILES, "package.json", "pyproject.toml", "tox.ini", "setup.cfg")
+"""Files whose content `detect` reads, beside test files; of all others the names are enough."""
 
 
 def configured(command: str) -> tuple[str, ...]:
@@ -23,12 +32,18 @@ def configured(command: str) -> tuple[str, ...]:
         return ("sh", "-c", command)
 
 
-def detect(names: set[str], contents: Mapping[str, str]) -> tuple[str, ...]:
-    """Choose a command by what lies at the top of the project; () when nothing tells.
+def is_test_file(name: str) -> bool:
+    """Tell whether a file, at the top of the project or in its `tests`, holds Python tests."""
+    return _TEST_FILE.fullmatch(name) is not None
 
-    `names` are the files and folders there; `contents` the texts of those in `LOOKED_AT`.
+
+def detect(names: set[str], contents: Mapping[str, str]) -> tuple[str, ...]:
+    """Choose a command by what lies at the top and in `tests`; () when nothing tells.
+
+    `names` are the files there (`cart.py`, `tests/test_cart.py`); `contents` the texts of those in
+    `LOOKED_AT` and of test files.
     """
-    if _MAKE_TEST.search(contents.get("Makefile", "")):
+    if any(_MAKE_TEST.search(contents.get(name, "")) for name in MAKEFILES):
         return ("make", "test")
     if _has_npm_test(contents.get("package.json", "")):
         return ("npm", "test", "--silent")
@@ -39,13 +54,31 @@ def detect(names: set[str], contents: Mapping[str, str]) -> tuple[str, ...]:
     return _detect_python(names, contents)
 
 
+def has_run_none(argv: tuple[str, ...], code: int, said: str) -> bool:
+    """Tell whether a detected command found no tests to run."""
+    is_python = argv[: len(_UNITTEST)] == _UNITTEST or argv == _PYTEST
+    return is_python and (code == _NO_TESTS_CODE or _NOTHING_RAN.search(said) is not None)
+
+
+def summarise(said: str) -> str:
+    """Pick the line that tells most of what a test run printed, its last one if none does."""
+    lines = [line.strip(" =\t") for line in said.split("\n") if line.strip(" =\t")]
+    telling = [line for line in lines if _SUMMARY.search(line)]
+    return (telling or lines or [""])[-1]
+
+
 def _detect_python(names: set[str], contents: Mapping[str, str]) -> tuple[str, ...]:
-    asked = contents.get("pyproject.toml", "") + contents.get("tox.ini", "")
-    if "pytest" in asked or names & {"pytest.ini", "conftest.py"}:
-        return ("python3", "-m", "pytest", "-q")
-    if any(re.fullmatch(r"test_.*\.py", name) for name in names):
-        return ("python3", "-m", "unittest")
-    return ("python3", "-m", "unittest", "discover") if "tests" in names else ()
+    asked = "".join(contents.get(name, "") for name in ("pyproject.toml", "tox.ini", "setup.cfg"))
+    tests = sorted(filter(is_test_file, names))
+    is_pytest = "pytest" in asked or bool(
+        names & {"pytest.ini", "conftest.py", "tests/conftest.py"}
+    )
+    if is_pytest or any(_PYTEST_STYLE.search(contents.get(name, "")) for name in tests):
+        return _PYTEST
+    if not tests:
+        return ()
+    folder = tests[0].rpartition("/")[0]
+    return (*_UNITTEST, "discover", "-s", folder) if folder else _UNITTEST
 
 
 def _has_npm_test(text: str) -> bool:

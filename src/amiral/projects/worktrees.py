@@ -1,207 +1,272 @@
 """Linked worktrees: who writes has one, on a branch of its own; the user's checkout stays as is."""
 
+import asyncio
+import contextlib
+import os
 import re
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 
-from amiral.base.errors import Broken, Conflict, Invalid
-from amiral.projects.git import Git, Tree
-from amiral.store.files import ensure_private_folder
+from amiral.base.errors import AmiralError, Broken, Invalid, NotFound
+from amiral.base.failpoint import failpoint
+from amiral.base.ids import new_id
+from amiral.projects.git import Git, Tree, said
+from amiral.projects.work import OURS, Work, Worktree
+from amiral.store.files import ensure_private_folder, write_atomic
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
-_BRANCH = "amiral/"
-_UNFINISHED = ".new"
-_IDENT = re.compile(r"(.+) <(.+)> ")
-_THEIR_CONFIG = str(Path("~/.gitconfig").expanduser())
-_WORK = (":/", ":(exclude,top).amiral")
+_DEED = re.compile(r"(making|made|leaving) (amiral/[a-z0-9_-]{1,50}) ([a-z0-9]{8})\n")
+_MOST_BRANCHES = 9
+
+
+class _State(StrEnum):
+    MAKING = "making"
+    MADE = "made"
+    LEAVING = "leaving"
 
 
 @dataclass(frozen=True)
-class Worktree:
-    """One worktree.
+class _Deed:
+    """What we know of a name, beside its worktree and out of every agent's reach.
 
-    `folder` is the project's place in it, for a project may be a part of a repository; `base` is
-    the newest commit it shares with the user's branch.
+    The branch is ours from `making` on. Only one that is `made` is worked in: until then, and from
+    `leaving` on, its folder may be in any state, and nothing of worth is in it. `id` parts it from
+    others of its name: git keeps its record under `<name>.<id>`, where it was made.
     """
 
-    name: str
+    state: _State
     branch: str
-    folder: Path
-    tree: Tree
-    base: str
+    id: str
 
 
 class Worktrees:
-    """The worktrees of one project at `root`, below `folder` in the home."""
+    """The worktrees of one project at `root`, below `folder` in the home.
+
+    Who makes, changes or removes one holds its name (`lock`) and nobody works there meanwhile.
+    """
 
     def __init__(self, git: Git, root: Path, folder: Path) -> None:
-        self._git, self.root, self._folder = git, root, folder
+        self.root, self.work = root, Work(git, root)
+        self._git, self._folder = git, folder
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    def lock(self, name: str) -> asyncio.Lock:
+        """Give the lock of a name; that of "" is the checkout's."""
+        return self._locks.setdefault(name, asyncio.Lock())
 
     async def is_git(self) -> bool:
-        """Tell whether the project lies in a git repository."""
-        return await self._git.tells(self.root, "rev-parse", "--git-dir")
+        """Tell whether the project is in a repository and git there; Broken when git refuses it."""
+        try:
+            ran = await self._git.run(self.root, "rev-parse", "--git-dir")
+        except NotFound:
+            return False
+        if ran.code == 0:
+            return True
+        if b"not a git repository (or any" in ran.err:
+            return False
+        raise Broken(f"git cannot be used here: {said(ran)}", f"see `git -C {self.root} status`")
 
     async def ensure(self, name: str) -> Worktree:
         """Give the worktree `name` on branch `amiral/<name>`, made from the user's HEAD if missing.
 
-        It is made aside and moved into place, so one that is there is whole. Conflict when the
-        repository has no commit yet.
+        Whatever was killed while it was made or removed, it is whole. Broken when it cannot be.
         """
-        _check_name(name)
+        if not _NAME.fullmatch(name):
+            raise Invalid(f"no worktree can be called {name!r}", "use a worker's or a spec's id")
         if not await self._git.tells(self.root, "rev-parse", "--verify", "HEAD^{commit}"):
-            raise Conflict(
+            raise Broken(
                 f"{self.root} has no commit yet, so there is nothing to branch from",
-                "make a first commit: git add -A && git commit",
+                "make a first one: git add -A && git commit",
             )
-        path = self._folder / name
-        if not (path / ".git").exists():
-            await self._make(name, path)
-        return await self._at(name, path)
+        deed = self._deed(name)
+        if deed is not None and deed.state is _State.LEAVING:
+            await self._leave(name, deed)
+            deed = None
+        if deed is None or deed.state is _State.MAKING or not self._path(name).exists():
+            deed = await self._make(name, deed)
+        worktree = await self._at(name, deed)
+        self.work.tidy(worktree)
+        _make_folder(worktree.folder)
+        return worktree
 
     async def find(self, name: str) -> Worktree | None:
         """Give a worktree that is there already."""
-        path = self._folder / name
-        if not _NAME.fullmatch(name) or not (path / ".git").exists():
+        deed = self._deed(name) if _NAME.fullmatch(name) else None
+        if deed is None or deed.state is not _State.MADE or not self._path(name).exists():
             return None
-        return await self._at(name, path)
-
-    async def freshen(self, worktree: Worktree) -> None:
-        """Bring an untouched worktree up to the user's branch; one with work of its own stays."""
-        head = await self._git.ask(self.root, "rev-parse", "HEAD")
-        tip = await self._git.ask(worktree.tree, "rev-parse", "HEAD")
-        is_untouched = tip == worktree.base and not await self.changes(worktree)
-        if is_untouched and head != tip:
-            await self._git.ask(worktree.tree, "merge", "--ff-only", "--quiet", head)
-
-    async def changes(self, worktree: Worktree) -> list[str]:
-        """Name the files that are not committed, ignored ones left out."""
-        words = ("--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", *_WORK)
-        told = await self._git.ask(worktree.tree, "status", *words)
-        return [entry[3:] for entry in told.split("\0") if len(entry) > len("?? ")]
-
-    async def stage(self, worktree: Worktree) -> None:
-        """Note everything in it for the next commit."""
-        await self._git.ask(worktree.tree, "add", "--all", "--", *_WORK)
-
-    async def commit(self, worktree: Worktree, message: str, author: str) -> str:
-        """Commit what is staged; gives the newest commit, "" when none is since the base."""
-        if not await self._git.tells(worktree.tree, "diff", "--cached", "--quiet"):
-            person = {
-                f"GIT_{role}_{part}": value
-                for role in ("AUTHOR", "COMMITTER")
-                for part, value in (("NAME", author), ("EMAIL", f"{author}@amiral.invalid"))
-            }
-            words = ("commit", "--quiet", "--no-verify", "--message", message)
-            ran = await self._git.run(worktree.tree, *words, env=person)
-            if ran.code != 0:
-                raise Broken(f"git commit failed: {ran.err.decode('utf-8', 'replace')[-400:]}")
-        tip = await self._git.ask(worktree.tree, "rev-parse", "HEAD")
-        return "" if tip == worktree.base else tip
-
-    async def changed_files(self, worktree: Worktree) -> tuple[str, ...]:
-        """Name the files committed since the base."""
-        told = await self._git.ask(
-            worktree.tree, "diff", "--name-only", "-z", worktree.base, "HEAD"
-        )
-        return tuple(name for name in told.split("\0") if name)
-
-    async def diff(self, worktree: Worktree) -> str:
-        """Show what differs from the base, committed or not; new files are named at the end."""
-        told = await self._git.ask(
-            worktree.tree, "diff", "--no-ext-diff", "--no-textconv", "--no-color", worktree.base
-        )
-        new = await self._git.ask(
-            worktree.tree,
-            *("ls-files", "--others", "--exclude-standard", "-z", "--full-name", "--", *_WORK),
-        )
-        names = [f"new file, not committed: {name}" for name in new.split("\0") if name]
-        return "\n".join([*([told] if told else []), *names])
-
-    async def merge(self, worktree: Worktree, message: str) -> str:
-        """Merge the branch into the one checked out in the project, by the person's order alone.
-
-        Conflict, with everything as before, when files there are changed or the merge does not fit.
-        """
-        branch = await self._git.run(self.root, "symbolic-ref", "--quiet", "HEAD")
-        if branch.code != 0:
-            raise Conflict(
-                "no branch is checked out in the project", "git switch to a branch first"
-            )
-        dirty = await self._git.ask(self.root, "status", "--porcelain", "--untracked-files=no")
-        if dirty:
-            raise Conflict("the project has changes that are not committed", "commit or stash them")
-        words = ("merge", "--no-ff", "--no-verify", "--quiet", "--message", message)
-        ran = await self._git.run(self.root, *words, worktree.branch, env=await self._person())
-        if ran.code != 0:
-            await self._git.run(self.root, "merge", "--abort")
-            said = (ran.out + ran.err).decode("utf-8", "replace").strip()
-            raise Conflict(f"the merge does not fit: {said[-400:]}", f"amiral diff {worktree.name}")
-        return await self._git.ask(self.root, "rev-parse", "HEAD")
+        return await self._at(name, deed)
 
     async def discard(self, worktree: Worktree) -> str:
-        """Remove a worktree and its branch; gives the commit that still holds all of its work.
+        """Remove a worktree and its branch; gives the commit that holds its work, "" if none.
 
-        What was not committed is committed first, so that git can bring it back for some weeks.
+        Everything but ignored files is committed first. That commit is new, so that git keeps it
+        and all before it for two weeks at least.
         """
-        await self.stage(worktree)
-        kept = await self.commit(worktree, f"Discarded: {worktree.name}", "amiral")
-        path = self._folder / worktree.name
-        await self._git.ask(self.root, "worktree", "remove", "--force", str(path))
-        await self._git.ask(self.root, "branch", "--quiet", "-D", worktree.branch)
+        kept = ""
+        await self.work.stage(worktree)
+        if await self.work.is_touched(worktree):
+            message = f"Discarded: {worktree.name}"
+            kept = await self.work.commit(worktree, message, "amiral", even_empty=True)
+        failpoint("worktree.kept")
+        deed = _Deed(_State.LEAVING, worktree.branch, worktree.tree.git_dir.suffix[1:])
+        self._note(worktree.name, deed)
+        failpoint("worktree.leaving")
+        await self._leave(worktree.name, deed)
         return kept
 
-    async def repair(self) -> None:
-        """Remove what a crash left half-made."""
-        for path in self._folder.glob(f"*{_UNFINISHED}"):
-            await self._git.run(self.root, "worktree", "remove", "--force", "--force", str(path))
-            shutil.rmtree(path, ignore_errors=True)
+    async def repair(self) -> list[str]:
+        """Finish what a crash left half done; tells what cannot be. No work is ever removed."""
+        told = []
+        for file in sorted(self._folder.glob("*.state")):
+            try:
+                await self._settle(file.stem)
+            except AmiralError as error:
+                told.append(f"worktree {file.stem}: {error.message}")
+        for left in self._folder.glob("*.*"):
+            if left.suffix != ".state":
+                await asyncio.to_thread(_remove_tree, left)
+        return told
 
-    async def _person(self) -> dict[str, str]:
-        """Let the person's own name stand on a merge they ordered."""
-        told = await self._git.run(
-            self.root, "var", "GIT_COMMITTER_IDENT", env={"GIT_CONFIG_GLOBAL": _THEIR_CONFIG}
+    async def _settle(self, name: str) -> None:
+        deed = self._deed(name)
+        if deed is None or deed.state is _State.MADE:
+            return
+        # A branch whose folder was lost and made again may hold work: then it is made once more.
+        is_empty = not await self._has_branch(deed.branch) or not await self.work.own(
+            f"refs/heads/{deed.branch}"
         )
-        found = _IDENT.match(told.out.decode("utf-8", "replace"))
-        name, email = found.groups() if found else ("amiral", "amiral@amiral.invalid")
-        return {
-            f"GIT_{role}_{part}": value
-            for role in ("AUTHOR", "COMMITTER")
-            for part, value in (("NAME", name), ("EMAIL", email))
-        }
+        if deed.state is _State.LEAVING or is_empty:
+            await self._leave(name, deed)
+        else:
+            await self._clear(name, deed)
 
-    async def _make(self, name: str, path: Path) -> None:
+    async def _make(self, name: str, deed: _Deed | None) -> _Deed:
+        """Make it aside and move it into place; a deed there is already tells the branch."""
         ensure_private_folder(self._folder)
-        fresh = path.with_name(f"{name}{_UNFINISHED}")
-        await self._git.run(self.root, "worktree", "remove", "--force", "--force", str(fresh))
-        shutil.rmtree(fresh, ignore_errors=True)
-        branch = f"{_BRANCH}{name}"
-        known = await self._git.tells(
-            self.root, "show-ref", "--verify", "--quiet", f"refs/heads/{branch}"
-        )
-        words = (str(fresh), branch) if known else ("-b", branch, str(fresh), "HEAD")
-        await self._git.ask(self.root, "worktree", "add", "--quiet", "--force", *words)
-        await self._git.ask(self.root, "worktree", "move", "--force", str(fresh), str(path))
+        if deed is None and self._path(name).exists():
+            path = self._path(name)
+            raise Broken(f"{path} is in the way of a worktree", f"move {path} away")
+        if deed is not None:
+            await self._clear(name, deed)
+        branch = deed.branch if deed else await self._free_branch(name)
+        making = _Deed(_State.MAKING, branch, new_id(8))
+        self._note(name, making)
+        failpoint("worktree.making")
+        fresh = self._folder / f"{name}.{making.id}"
+        known = await self._has_branch(branch)
+        words = (str(fresh), branch) if known else ("--no-track", "-b", branch, str(fresh), "HEAD")
+        await self._git.ask(self.root, "worktree", "add", "--quiet", *words)
+        failpoint("worktree.added")
+        await self._git.ask(self.root, "worktree", "move", str(fresh), str(self._path(name)))
+        failpoint("worktree.moved")
+        made = replace(making, state=_State.MADE)
+        self._note(name, made)
+        return made
 
-    async def _at(self, name: str, path: Path) -> Worktree:
-        common = Path(await self._git.ask(self.root, "rev-parse", "--git-common-dir"))
-        common = common if common.is_absolute() else self.root / common
-        git_dir = _git_dir_of(common, path)
-        tree = Tree(git_dir, path)
+    async def _clear(self, name: str, deed: _Deed) -> None:
+        """Remove what is left of one that was never worked in, or no longer is.
+
+        A git that was killed may have left anything, so git is not asked to do it.
+        """
+        common = await self._common()
+        record = common / "worktrees" / f"{name}.{deed.id}"
+        for path in (self._path(name), self._folder / record.name, record):
+            await asyncio.to_thread(_remove_tree, path)
+        with contextlib.suppress(OSError):
+            record.parent.rmdir()
+        (common / "refs" / "heads" / f"{deed.branch}.lock").unlink(missing_ok=True)
+
+    async def _leave(self, name: str, deed: _Deed) -> None:
+        await self._clear(name, deed)
+        failpoint("worktree.removed")
+        if await self._has_branch(deed.branch):
+            await self._git.ask(self.root, "update-ref", "-d", f"refs/heads/{deed.branch}")
+        (self._folder / f"{name}.state").unlink()
+
+    async def _free_branch(self, name: str) -> str:
+        """Choose a branch that nobody has: it may be the user's, or another project's."""
+        if await self._has_branch(OURS.rstrip("/")):
+            raise Broken(
+                "the branch `amiral` is in the way of branches called amiral/…",
+                "git branch -m amiral ANOTHER_NAME",
+            )
+        for number in range(1, _MOST_BRANCHES + 1):
+            branch = f"{OURS}{name}" if number == 1 else f"{OURS}{name}-{number}"
+            if not await self._has_branch(branch):
+                return branch
+        raise Broken(f"there are {_MOST_BRANCHES} branches {OURS}{name}…", "remove some of them")
+
+    async def _has_branch(self, branch: str) -> bool:
+        words = ("show-ref", "--verify", "--quiet", f"refs/heads/{branch}")
+        return await self._git.tells(self.root, *words)
+
+    async def _at(self, name: str, deed: _Deed) -> Worktree:
+        common, path = await self._common(), self._path(name).resolve()
+        record = common / "worktrees" / f"{name}.{deed.id}"
+        if not record.is_dir():
+            raise Broken(
+                f"git does not know the worktree {path} any more",
+                f"move {path} away; it is made again from its branch",
+            )
         prefix = await self._git.ask(self.root, "rev-parse", "--show-prefix")
-        head = await self._git.ask(self.root, "rev-parse", "HEAD")
-        base = await self._git.ask(tree, "merge-base", "HEAD", head)
-        return Worktree(name, f"{_BRANCH}{name}", path / prefix, tree, base)
+        return Worktree(name, deed.branch, path / prefix, Tree(record, common, path))
+
+    async def _common(self) -> Path:
+        """Find where git keeps what all worktrees of the repository share."""
+        told = await self._git.ask(self.root, "rev-parse", "--git-common-dir")
+        return (self.root / told).resolve()
+
+    def _path(self, name: str) -> Path:
+        return self._folder / name
+
+    def _deed(self, name: str) -> _Deed | None:
+        try:
+            text = (self._folder / f"{name}.state").read_text("utf-8")
+        except FileNotFoundError:
+            return None
+        match _DEED.fullmatch(text):
+            case None:
+                path = self._folder / f"{name}.state"
+                raise Broken(f"{path} cannot be read: {text[:80]!r}", f"move {path} away")
+            case found:
+                return _Deed(_State(found[1]), found[2], found[3])
+
+    def _note(self, name: str, deed: _Deed) -> None:
+        write_atomic(self._folder / f"{name}.state", f"{deed.state} {deed.branch} {deed.id}\n")
 
 
-def _git_dir_of(common: Path, path: Path) -> Path:
-    """Find git's own record of a worktree by its path, asking nothing that lies in the worktree."""
-    for record in sorted((common / "worktrees").glob("*/gitdir")):
-        if Path(record.read_text("utf-8").strip()) == path / ".git":
-            return record.parent
-    raise Broken(f"git does not know the worktree {path}", "remove that folder; it is made again")
+def _make_folder(folder: Path) -> None:
+    """A part of a repository that has nothing committed is no folder of its worktrees yet."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Broken(f"{folder} is no folder to work in: {error.strerror}") from error
 
 
-def _check_name(name: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise Invalid(f"no worktree can be called {name!r}", "use a worker's or a spec's id")
+def _remove_tree(path: Path) -> None:
+    try:
+        if path.is_dir() and not path.is_symlink():
+            _remove_folder(path)
+        else:
+            path.unlink(missing_ok=True)
+    except (OSError, RecursionError) as error:
+        raise Broken(f"{path} cannot be removed: {error}", f"remove {path} by hand") from error
+
+
+def _remove_folder(path: Path) -> None:
+    """Remove a folder even where a program has locked itself out."""
+    try:
+        shutil.rmtree(path)
+    except PermissionError:
+        _open_up(path)
+        shutil.rmtree(path)
+
+
+def _open_up(path: Path) -> None:
+    path.chmod(0o700)
+    with os.scandir(path) as entries:
+        folders = [Path(entry) for entry in entries if entry.is_dir(follow_symlinks=False)]
+    for folder in folders:
+        _open_up(folder)

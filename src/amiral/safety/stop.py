@@ -57,6 +57,9 @@ def stop_everything(place: Place, scope: str, reason: str, by: str) -> Report:
     stop, trouble = _engage(place, reason, by)
     was_doing = tuple(_doing(place.home))
     killed, survivors = _kill(place.tag)
+    if not trouble and Brake(os.path.join(place.home, "brake")).state() is None:
+        # An older stop was released meanwhile: whoever pressed now still wants one.
+        stop, trouble = _engage(place, reason, by)
     took_ms = round((time.monotonic() - began) * 1000)
     if trouble:
         raise Broken(

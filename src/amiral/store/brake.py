@@ -3,12 +3,15 @@
 import fcntl
 import json
 import os
+import time
 
 SIZE = 512
 UNKNOWN = "unknown"
 _LATCH = "latch"
 _PREPARED = "prepared"
 _LONGEST_NAME = 40
+_GUARD_TRIES = 50
+_GUARD_PAUSE_S = 0.01
 _UNREADABLE = (OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError)
 
 
@@ -73,8 +76,33 @@ class Brake:
         """Stop. When a stop is in force already it stays and is returned.
 
         Works on a full disk. When even overwriting fails the latch is removed, which is a stop
-        called "unknown"; OSError only when the disk refuses that too and no stop is in force.
+        called "unknown"; OSError only when the disk refuses that too and no stop is in force. A
+        release under way is waited for, shortly: it must not swallow this stop.
         """
+        guard = self._guard_shortly()
+        try:
+            return self._engage(reason, by, now_ms, scope)
+        finally:
+            if guard is not None:
+                os.close(guard)
+
+    def _guard_shortly(self) -> int | None:
+        """Take the folder's lock; None when it cannot be had in time: a stop goes on without."""
+        try:
+            guard = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        for _ in range(_GUARD_TRIES):
+            try:
+                fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                time.sleep(_GUARD_PAUSE_S)
+            else:
+                return guard
+        os.close(guard)
+        return None
+
+    def _engage(self, reason: str, by: str, now_ms: int, scope: str) -> Stop:
         there = self.state()
         if there is not None and there.stop_id != UNKNOWN:
             return there

@@ -103,6 +103,16 @@ def _without_surrogates(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+MACHINE_FIELDS = frozenset(
+    (
+        *("message", "turn", "session", "line", "worker", "conversation", "driver", "spec", "ask"),
+        *("cwd", "socket", "seat", "resume_key", "fresh_key", "key", "observed", "state", "place"),
+        *("position", "branch", "base", "commit", "sha256", "boot_id", "outcome", "reply_to"),
+    )
+)
+"""Fields that machines read back: were a part of them redacted, nothing would be found again."""
+
+
 def _redacted(payload: bytes, redact: Redactor | None) -> bytes:
     if redact is None:
         return payload
@@ -111,4 +121,9 @@ def _redacted(payload: bytes, redact: Redactor | None) -> bytes:
         return payload
     # Redacted text by text, so that the payload stays JSON whatever the secret looks like.
     fields = msgspec.json.decode(payload)
-    return _ENCODER.encode({name: redact.value(field) for name, field in fields.items()})
+    return _ENCODER.encode(
+        {
+            name: field if name in MACHINE_FIELDS else redact.value(field)
+            for name, field in fields.items()
+        }
+    )

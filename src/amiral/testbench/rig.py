@@ -19,7 +19,7 @@ from amiral.base.ids import digest
 
 _START_S = 30.0
 _ANSWER_S = 60.0
-_LOOK_S = 0.005
+_LOOK_S = 0.02
 _OURS = ("AMIRAL_", "ANTHROPIC_", "CLAUDE", "OPENAI_", "CODEX_")
 
 FoundT = TypeVar("FoundT")

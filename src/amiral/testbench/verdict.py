@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+_FEWEST_TRIES = 4
 KEPT = ("lost", "doubled", "out_of_order", "wrong", "untold", "strays")
 
 
@@ -102,19 +103,24 @@ def _fate(one: Accepted, history: History) -> Iterator[tuple[str, str]]:
         yield "doubled", f"{name} has {len(ends)} ends"
     if ran > 1:
         yield "doubled", f"{name} was executed {ran} times"
+    tries = 1 + sum(back["message"] == one.message for back in history.told("MessageReturned"))
     for end in ends:
-        yield from ((kind, f"{name} {what}") for kind, what in _end(one, end, ran))
+        yield from ((kind, f"{name} {what}") for kind, what in _end(one, end, ran, tries))
 
 
-def _end(one: Accepted, end: Mapping[str, Any], ran: int) -> Iterator[tuple[str, str]]:
-    """What is done was executed and answered as it should be; else the person is told why."""
+def _end(one: Accepted, end: Mapping[str, Any], ran: int, tries: int) -> Iterator[tuple[str, str]]:
+    """What is done was executed and answered as it should be; else the person is told why.
+
+    A message may be given up, and told so, when its CLI was killed each of several times before it
+    had got it.
+    """
     match end["outcome"]:
         case "done" if ran == 0:
             yield "lost", "is called done and was never executed"
         case "done" if end["text"] != one.wanted:
             yield "wrong", f"was answered {end['text']!r}"
-        case "failed":
-            yield "lost", f"was given up: {end['reason']}"
+        case "failed" if tries < _FEWEST_TRIES:
+            yield "lost", f"was given up after {tries} tries: {end['reason']}"
         case outcome if outcome != "done" and not end["reason"]:
             yield "untold", f"ended {outcome} without a reason"
 

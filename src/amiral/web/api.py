@@ -153,7 +153,7 @@ def _serve(asset: Asset) -> Endpoint:
 
 async def _no_route(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    shown = f"{request.method} {one_line(request.url.path)}"
+    shown = f"{request.method} {one_line(request.scope['path'])}"
     return complain(request, NotFound(f"there is no {shown}", "see /openapi.json"), status)
 
 

@@ -76,7 +76,11 @@ class Gate:
             return complain(request, Denied("this is no address of ours"))
         if is_foreign(self._door.hosts, request.headers):
             return complain(request, Denied("another page may ask nothing here"))
-        if request.method == "GET" and request.url.path == "/" and "code" in request.query_params:
+        if (
+            request.method == "GET"
+            and request.scope["path"] == "/"
+            and "code" in request.query_params
+        ):
             return await self._exchange(request)
         bearer = _bearer(request)
         if not self._sessions.is_open(bearer or request.cookies.get(self._door.cookie, "")):
@@ -121,7 +125,7 @@ def _bearer(request: Request) -> str:
 
 def _unknown(request: Request) -> Response:
     """Say nothing of what is here to one who shows no token, or one that does not count."""
-    if request.url.path == "/" and "text/html" in request.headers.get("accept", ""):
+    if request.scope["path"] == "/" and "text/html" in request.headers.get("accept", ""):
         response: Response = HTMLResponse(render_closed(), 401)
     else:
         response = complain(request, Denied("a token is needed", "amiral url"), 401)

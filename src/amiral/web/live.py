@@ -30,7 +30,9 @@ class Live(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream until one of the two ends it."""
-        del scope
+        if scope["method"] == "HEAD":
+            await super().__call__(scope, receive, send)
+            return
         stream, opening = self._begin()
         watch = asyncio.create_task(_watch(receive, stream))
         try:

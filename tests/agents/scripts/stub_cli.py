@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import time
+from typing import Any
 
 options = dict(word[2:].partition("=")[::2] for word in sys.argv[2:])
 key = options.get("resume") or options.get("session-id", "")
@@ -75,6 +76,7 @@ STEPS = {
     "answer": lambda: read("answer"),
     "interrupt": lambda: read("interrupt"),
     "seen": seen,
+    "told": lambda: show(type="seen", id=known["id"]),
     "received": lambda: record(type="message", id=known["id"]),
     "answered": lambda text: record(type="final", id=known["id"], how="done", text=text),
     "final": lambda *fields: final(**(fields[0] if fields else {})),
@@ -109,7 +111,8 @@ def main():
         steps = [["opened"], *steps]
     for name, *arguments in steps:
         if name != "mute":
-            STEPS[name](*arguments)
+            step: Any = STEPS[name]
+            step(*arguments)
     while True:
         read("message")
         seen()

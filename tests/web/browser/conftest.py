@@ -84,7 +84,8 @@ class Chromium:
             told = self._next(by)
             if told.get("id") == number:
                 assert "error" not in told, f"{method}: {told['error']}"
-                return told["result"]
+                result: dict[str, Any] = told["result"]
+                return result
             self.heard.append(told)
 
     def _next(self, by: float) -> dict[str, Any]:
@@ -95,7 +96,8 @@ class Chromium:
             assert data, "the browser has gone"
             self._rest += data
         line, _, self._rest = self._rest.partition(b"\0")
-        return json.loads(line)
+        told: dict[str, Any] = json.loads(line)
+        return told
 
     def open_tab(self, url: str = "about:blank") -> "Tab":
         target = self.call("Target.createTarget", url="about:blank")["targetId"]

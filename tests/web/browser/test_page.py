@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from amiral.base.plain import plain
 from amiral.testbench.rig import until
 
 AT_WORK = "document.querySelector('#log').innerText.includes"
@@ -45,7 +46,10 @@ def test_r54_what_a_worker_writes_is_text_and_shows_what_turns_it(page, rig):
     rig.answer(rig.post("/d hello"))
     choose(page, "Developer")
     page.says("<img src=x onerror=document.title=1> <U+202E>gpj.exe")
-    assert page.find("document.querySelectorAll('#log img').length") == 0
+    hostile = "a\u202eb\u061c \x1b]8;;http://x\x07link\x1b]8;;\x07 \x9b2J\x1b[31mred\x00 \x7f<b>"
+    rig.answer(rig.post(f"/d {hostile}"))
+    page.says(plain(hostile))
+    assert page.find("document.querySelectorAll('#log img, #log b').length") == 0
     assert page.find("document.title") == "shop · amiral"
     assert page.complaints() == []
 

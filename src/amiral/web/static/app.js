@@ -169,9 +169,12 @@ function choose(worker) {
 }
 
 const ORDER = ["draft", "executing", "approved", "rejected", "done"];
+const MOST_SPECS = 30;
 
 function showSpecs(specs) {
-  const sorted = [...specs].sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status));
+  const rank = (spec) => ORDER.indexOf(spec.status);
+  const newest = (a, b) => rank(a) - rank(b) || b.updatedAt.localeCompare(a.updatedAt);
+  const sorted = [...specs].sort(newest).slice(0, MOST_SPECS);
   byId("specs-section").hidden = !specs.length;
   fill("specs", sorted, () => sorted.map(specCard));
 }
@@ -179,7 +182,7 @@ function showSpecs(specs) {
 function specCard(spec) {
   const state = spec.failed ? "failed" : spec.status;
   const reason = spec.reason ? make("p", {}, `${spec.failed ? "✗" : "·"} ${spec.reason}`) : "";
-  const tested = spec.tests ? make("p", {}, `Tests  ${spec.tests}`) : "";
+  const tested = spec.tests ? make("p", { class: "pre" }, `Tests  ${spec.tests}`) : "";
   return make(
     "li",
     { "aria-label": plain(`Spec ${spec.id}`) },
@@ -189,7 +192,7 @@ function specCard(spec) {
     make("p", { class: "pre" }, `How  ${spec.approach}`),
     make("p", {}, "Done when"),
     make("ul", {}, ...spec.acceptance.map((one, at) => make("li", {}, ticked(spec, one, at)))),
-    make("p", {}, `Files  ${spec.files.join(", ") || "none named"}`),
+    make("p", { class: "pre" }, `Files  ${spec.files.join(", ") || "none named"}`),
     reason,
     tested,
     specActions(spec),

@@ -37,6 +37,7 @@ from amiral.installed import Installed
 from amiral.limits.service import Limits
 from amiral.logkeeping import log_keeper
 from amiral.longtasks import LongTasks
+from amiral.processes.cgroup import cgroups_under, remove_cgroup
 from amiral.processes.peer import peer_of
 from amiral.processes.pool import ShimPool
 from amiral.processes.spawn import Spawner
@@ -98,6 +99,9 @@ class App:
         self._began_at = self.journal.last_seq
         token = await self.journal.decide(_take_over)
         self.spawner = Spawner(self.brake, f"{self.tag}:{self.project.id}")
+        for folder in cgroups_under(self.spawner.tag):
+            # What a killed shim left empty; one with processes in it stays.
+            remove_cgroup(folder)
         self.shims = ShimPool(self.spawner, self.home / "run", token, _READY_SHIMS)
         self._closing.push_async_callback(self.shims.close)
         trust = Trust(self.home)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from amiral.base.errors import Conflict, Invalid
-from amiral.processes import tree
+from amiral.processes import cgroup, tree
 from amiral.processes.answers import Exited
 from amiral.processes.cgroup import cgroups_under
 from amiral.processes.link import ShimGone
@@ -24,13 +24,58 @@ async def pool(yard):
 
 async def test_ready_shims_are_taken_and_made_ready_again(yard, pool):
     await pool.fill()
-    assert (pool.ready, len(yard.left())) == (2, 2)
+    assert pool.ready == 2
     link = yard.keep(await pool.take())
     assert link.hello.pid in {one.pid for one in yard.left()}
     assert pool.ready == 1
     launched = await pool.launch(link, yard.order("input()"))
     assert tree.parents(launched.pid)[0] == link.hello.pid
     await yard.until(lambda: pool.ready == 2)
+
+
+def children(link):
+    return [one.pid for one in tree.descendants(link.hello.pid)]
+
+
+async def test_an_idle_shim_has_the_process_of_its_cli_ready_in_a_cgroup(yard, pool):
+    await pool.fill()
+    link = yard.keep(await pool.take())
+    await yard.until(lambda: children(link))
+    (ahead,) = children(link)
+    launched = await pool.launch(link, yard.order("input()"))
+    assert launched.pid == ahead
+    assert launched.cgroup is not None
+    assert ahead in cgroup.cgroup_members(launched.cgroup)
+
+
+async def test_a_process_held_ahead_that_was_killed_is_replaced_at_launch(yard, pool):
+    await pool.fill()
+    link = yard.keep(await pool.take())
+    await yard.until(lambda: children(link))
+    (ahead,) = children(link)
+    os.kill(ahead, 9)
+    await yard.until(lambda: children(link) == [])
+    launched = await pool.launch(link, yard.order("input()"))
+    assert launched.pid != ahead
+    assert tree.parents(launched.pid)[0] == link.hello.pid
+
+
+async def test_a_process_held_ahead_ends_with_its_idle_shim_and_leaves_no_cgroup(yard, pool):
+    await pool.fill()
+    link = yard.keep(await pool.take())
+    await yard.until(lambda: children(link))
+    link.close()
+    await pool.close()
+    await yard.until(lambda: yard.left() == [])
+    assert cgroup.cgroups_under(yard.home_tag) == []
+
+
+async def test_a_process_held_ahead_ends_when_its_shim_is_killed(yard, pool):
+    link = yard.keep(await pool.take())
+    await yard.until(lambda: children(link))
+    (ahead,) = children(link)
+    os.kill(link.hello.pid, 9)
+    await yard.until(lambda: tree.identify(ahead) is None)
 
 
 async def test_an_empty_pool_starts_one_at_once(yard, pool):

@@ -75,14 +75,22 @@ class Inbox:
         lane = self._lanes.get(worker)
         return lane is not None and lane.is_running
 
-    def interrupt(self, worker: str, wish: Wish) -> None:
-        """End the running turn of a worker, its session staying open."""
+    async def interrupt(self, worker: str, wish: Wish, by: str) -> None:
+        """End the running turn of a worker, its session staying open; Conflict when none runs."""
         lane = self._lanes.get(worker)
-        if lane is None or not lane.interrupt(wish):
-            raise Conflict(f"worker {worker} is not working", "see what waits: amiral status")
+        message = lane.running if lane is not None else ""
+
+        def claim(read: Rows) -> tuple[list[ev.Event], None]:
+            found = rows.find_waiting(read, message) if message else None
+            if found is None or found.state == "parked":
+                raise Conflict(f"worker {worker} is not working", "see what waits: amiral status")
+            return [_ordered(found, wish)], None
+
+        await self._journal.decide(claim, by=by)
+        self._obey(worker, message, wish)
 
     async def cancel(self, message: str, by: str, reason: str) -> str:
-        """Take a message back and tell the state it was in: a running one is interrupted.
+        """Take a message back and tell the state it was in: a running one is being interrupted.
 
         NotFound when there is no such message, Conflict when it has ended already.
         """
@@ -94,14 +102,7 @@ class Inbox:
             return _taken_back(found, reason), found
 
         found = await self._journal.decide(claim, by=by)
-        if found.state in ("injected", "seen"):
-            # The turn may have ended, and another begun, while the disk was asked.
-            lane = self._lanes.get(found.worker)
-            if lane is None or not lane.interrupt(Wish("cancelled", reason), message):
-                state = rows.state_of(self._journal.rows, message)
-                raise _nothing_to_cancel(message, state)
-        else:
-            self.wake(found.worker)
+        self._obey(found.worker, message, Wish("cancelled", reason))
         return found.state
 
     async def resume(self, worker: str, by: str) -> None:
@@ -123,6 +124,11 @@ class Inbox:
         await self._journal.decide(claim, by=by)
         self.wake(worker)
 
+    def _obey(self, worker: str, message: str, wish: Wish) -> None:
+        """Have a wish that is on record carried out, by whichever turn of the message comes next."""
+        self.wake(worker)
+        self._lanes[worker].interrupt(wish, message)
+
     def wake(self, worker: str) -> None:
         """Have a worker's queue looked at."""
         if worker not in self._lanes:
@@ -140,7 +146,12 @@ def _taken_back(message: Queued, reason: str) -> list[ev.Event]:
         case "parked" | "resuming":
             return [_cancelled(message.turn, message.message, message.worker, reason)]
         case _:
-            return []
+            return [_ordered(message, Wish("cancelled", reason))]
+
+
+def _ordered(message: Queued, wish: Wish) -> ev.InterruptOrdered:
+    who = (message.turn, message.message, message.worker)
+    return ev.InterruptOrdered(*who, wish.outcome, wish.reason)
 
 
 def _cancelled(turn: str, message: str, worker: str, reason: str) -> ev.TurnEnded:

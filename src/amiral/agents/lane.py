@@ -63,12 +63,15 @@ class Lane:
         """Tell whether a turn runs."""
         return self._control is not None
 
-    def interrupt(self, wish: Wish, message: str = "") -> bool:
-        """End the running turn; False when none runs, or not the one of this message."""
-        if self._control is None or message not in ("", self._message):
-            return False
-        self._control.interrupt(wish)
-        return True
+    @property
+    def running(self) -> str:
+        """Name the message whose turn runs, "" when none does."""
+        return self._message if self._control is not None else ""
+
+    def interrupt(self, wish: Wish, message: str) -> None:
+        """End the turn of this message, if it is the one that runs."""
+        if self._control is not None and self._message == message:
+            self._control.interrupt(wish)
 
     async def stop(self) -> None:
         """Let go; a running turn goes on under its shim."""
@@ -93,6 +96,9 @@ class Lane:
             await self._engine.clock.sleep(_BRAKE_POLL_S)
         elif self._message == message.message and self._faults >= MOST_FAULTS:
             await self._give_up(message, f"amiral met a fault {self._faults} times: {self._told}")
+        elif message.wish and message.state in ("queued", "resuming"):
+            # What it was ordered to end is not begun again.
+            await self._end(message, message.wish, message.wish_reason)
         else:
             await self._carry_on(message)
 
@@ -112,6 +118,8 @@ class Lane:
         if self._control is None or self._message != message.message:
             self._control, self._message = Control(), message.message
             self._forget_troubles()
+        if message.wish:
+            self._control.interrupt(Wish(message.wish, message.wish_reason))
         try:
             await self._engine.run(message, self._control)
         except _HOPELESS as error:
@@ -132,12 +140,15 @@ class Lane:
         """End a message that cannot be carried out as failed, with what it has started."""
         now = rows.find_waiting(self._engine.journal.rows, message.message)
         if now is not None and now.session:
-            with contextlib.suppress(AmiralError):
+            # A session that cannot be ended now is ended before the next one is opened.
+            with contextlib.suppress(Exception):
                 await self._engine.sessions.abandon(now.session, "its turn cannot go on")
+        await self._end(message, "failed", reason)
 
+    async def _end(self, message: Queued, outcome: str, reason: str) -> None:
         def claim(read: Rows) -> tuple[list[ev.Event], None]:
             found = rows.find_waiting(read, message.message)
-            return ([] if found is None else _failed(found, reason)), None
+            return ([] if found is None else _over(found, outcome, reason)), None
 
         await self._engine.journal.decide(claim)
         self._control = None
@@ -159,8 +170,8 @@ class Lane:
         self._told = ""
 
 
-def _failed(message: Queued, reason: str) -> list[ev.Event]:
+def _over(message: Queued, outcome: str, reason: str) -> list[ev.Event]:
     who = (message.turn or new_id(), message.message, message.worker, "")
     started = [] if message.turn else [ev.TurnStarted(*who, message.message)]
-    ended = ev.TurnEnded(*who, position=(1, 0), outcome="failed", reason=reason)
+    ended = ev.TurnEnded(*who, position=(1, 0), outcome=outcome, reason=reason)
     return [*started, ended]

@@ -1,5 +1,6 @@
 """Renew logins in time: a CLI's own processes would all do it, each with the same token."""
 
+import asyncio
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -95,7 +96,7 @@ class Renewals:
                 await self._clock.sleep(_LOOK_S)
             # Killed in the middle of writing, it would leave no login at all.
             await self._clock.sleep(_SETTLED_S)
-            child.kill()
+            await asyncio.to_thread(child.kill)
             await child.exited()
         finally:
             os.close(stdin)

@@ -12,7 +12,8 @@ class Queued:
     """One message of a worker's queue, in the state the journal knows.
 
     `state`: queued, injected, seen, parked, resuming (done and cancelled ones are not read back).
-    `place` names the worktree its turn works in, "" the worker's own place.
+    `place` names the worktree its turn works in, "" the worker's own place. `wish` is the outcome
+    it was ordered to end with, "" when it was not; `begun_ms` is when it was last begun or resumed.
     """
 
     message: str
@@ -27,14 +28,17 @@ class Queued:
     resumes: int
     returns: int
     place: str = ""
+    wish: str = ""
+    wish_reason: str = ""
+    begun_ms: int = 0
 
 
 @dataclass(frozen=True)
 class SessionRow:
     """One session; `snapshot` is the driver's state at `snapshot_at`.
 
-    `state`: opening, open (its CLI was launched and told all it needs) or ended. `observed` is the
-    id the CLI named last, "" before it did (R17).
+    `state`: opening, open (its CLI was launched and told all it needs), lost (its context is: no turn
+    begins in it any more) or ended. `observed` is the id the CLI named last, "" before it did (R17).
     """
 
     session: str
@@ -94,7 +98,7 @@ class Park:
 
 _QUEUED = (
     "select message, worker, conversation, text, sender, state, turn, session, line, resumes,"
-    " returns, place from inbox where state not in ('done', 'cancelled')"
+    " returns, place, wish, wish_reason, begun_ms from inbox where state not in ('done', 'cancelled')"
 )
 _SESSION = (
     "select session, worker, conversation, driver, cwd, socket, seat, resume_key, fresh_key, state,"

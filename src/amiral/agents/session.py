@@ -14,7 +14,7 @@ from amiral.agents.rows import SessionRow
 from amiral.agents.tail import OutputTail
 from amiral.base.errors import AmiralError, Conflict
 from amiral.base.events import OutputRead
-from amiral.processes.answers import Exited, Fenced, Lost, Notice
+from amiral.processes.answers import DiskFull, Exited, Fenced, Lost, Notice
 from amiral.processes.link import ShimGone, ShimLink
 
 EXITED = "the CLI ended"
@@ -28,6 +28,7 @@ ANSWER_S = 15.0
 _BATCH = 512
 _BATCH_BYTES = 4 << 20
 _WRITE_S = 0.5
+_END_S = 2.0
 
 
 class Session:
@@ -44,7 +45,7 @@ class Session:
         self.woken = asyncio.Event()
         self.over = asyncio.Event()
         self.exit_code: int | None = None
-        self.why_over = ""
+        self.why_over = self.disk_full = ""
         self.position = row.snapshot_at
         self._tail = tail
         self._link: ShimLink | None = None
@@ -142,12 +143,21 @@ class Session:
     async def _deliver(self, link: ShimLink, line: Input) -> None:
         """Have one line written; what became of one that was not, the files tell."""
         try:
-            await link.input(line.id, line.data)
+            if await link.input(line.id, line.data) != "written":
+                await self._let_end()
         except ShimGone:
             self.end(LINK_LOST)
         except AmiralError as error:
             self._trouble = self._trouble or error
             self.woken.set()
+
+    async def _let_end(self) -> None:
+        """A CLI that takes no more input ends, by itself or not: then its files tell the rest."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_END_S):
+                await self.over.wait()
+        if not self.is_over:
+            await self.kill()
 
     async def _ask(self, request: Callable[[ShimLink], Awaitable[object]]) -> None:
         """Have the shim do something; one that does not answer is as good as gone."""
@@ -172,6 +182,9 @@ class Session:
                 self.end(LINK_LOST)
             case Fenced():
                 self._trouble = fenced(self.id)
+                self.woken.set()
+            case DiskFull(message=message):
+                self.disk_full = self.disk_full or message
                 self.woken.set()
             case _:
                 self.woken.set()

@@ -12,6 +12,7 @@ from amiral.base.errors import Broken
 from amiral.base.plain import one_line
 from amiral.processes.pool import ShimPool
 from amiral.processes.session_files import Exit, read_exit, read_inputs, read_meta
+from amiral.processes.tree import boot_id
 from amiral.store.redact import Redactor
 
 T = TypeVar("T")
@@ -25,18 +26,29 @@ _SHAPES = Redactor()
 async def bury(session: Session, folder: Path, tag: str, shims: ShimPool) -> None:
     """Find out how a session whose shim is gone ended, and end what may be left of it.
 
-    Only then do its files, and the CLI's own transcript, stay as they are.
+    Only then do its files, and the CLI's own transcript, stay as they are. Broken while a process
+    of it survives being killed: nothing may be concluded yet.
     """
-    if session.why_over != LINK_LOST:
-        return
-    ended, meta = _undamaged(read_exit, folder), _undamaged(read_meta, folder)
+    ended = _undamaged(read_exit, folder)
+    is_known = session.why_over != LINK_LOST or ended is not None
     if ended is not None:
         session.end(EXITED, _code(ended))
+    if is_known and (ended is None or not ended.survivors):
         return
-    roots, cgroup = ([meta.shim, meta.cli], meta.cgroup) if meta else ([], None)
-    killed = (await shims.kill_tree(tag, roots, cgroup, _KILL_DEADLINE_S)).killed
+    killed = await end_tree(folder, tag, shims)
     was_launched = bool(killed) or (folder / "meta.json").exists()
     session.end(SHIM_LOST if was_launched else NEVER_LAUNCHED)
+
+
+async def end_tree(folder: Path, tag: str, shims: ShimPool) -> int:
+    """Kill what is left of a session and tell how many that were; Broken while any survives."""
+    meta = _undamaged(read_meta, folder)
+    roots, cgroup = ([meta.shim, meta.cli], meta.cgroup) if meta else ([], None)
+    killed = await shims.kill_tree(tag, roots, cgroup, _KILL_DEADLINE_S)
+    if killed.survivors:
+        pids = ", ".join(str(one.pid) for one in killed.survivors)
+        raise Broken(f"processes {pids} of session {folder.name} survive being killed", "ps")
+    return len(killed.killed)
 
 
 def gather(
@@ -52,7 +64,11 @@ def gather(
         why = f"{why} ({_how(session.exit_code)})"
     words = last_words(folder)
     why = f"{why}; its last words: {words}" if words else why
-    return Evidence(_recorded(folder, line), _settlement(session, line, text, transcripts), why)
+    settlement = _settlement(session, line, text, transcripts)
+    if settlement.proof == "absent" and _is_of_another_boot(folder):
+        # The machine went down: what the CLI wrote last may never have reached the disk.
+        settlement = Settlement("unknown")
+    return Evidence(recorded(folder, line), settlement, why)
 
 
 def last_words(folder: Path) -> str:
@@ -70,12 +86,20 @@ def last_words(folder: Path) -> str:
     return f"… {kept}" if kept else ""
 
 
-def _recorded(folder: Path, line: str) -> str:
+def recorded(folder: Path, line: str) -> str:
     """A damaged record proves nothing: then the input may have been written, in part or whole."""
     try:
         return read_inputs(folder).get(line, "unknown")
     except Broken:
         return "recorded"
+
+
+def _is_of_another_boot(folder: Path) -> bool:
+    try:
+        meta = read_meta(folder)
+    except Broken:
+        return True
+    return meta is not None and meta.cli.boot_id != boot_id()
 
 
 def _settlement(

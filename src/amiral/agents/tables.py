@@ -13,7 +13,9 @@ create table if not exists inbox(
   place text not null,
   state text not null, turn text not null default '', session text not null default '',
   line text not null default '', resumes integer not null default 0,
-  returns integer not null default 0, queued_ms integer not null);
+  returns integer not null default 0, queued_ms integer not null,
+  wish text not null default '', wish_reason text not null default '',
+  begun_ms integer not null default 0);
 create index if not exists inbox_waiting on inbox(worker, seq)
   where state not in ('done', 'cancelled');
 """
@@ -102,8 +104,9 @@ def _(event: ev.MessageCancelled, _stamped: Stamped, write: Write) -> None:
 @_project.register
 def _(event: ev.TurnStarted, stamped: Stamped, write: Write) -> None:
     write(
-        "update inbox set state = 'injected', turn = ?, session = ?, line = ? where message = ?",
-        (event.turn, event.session, event.line, event.message),
+        "update inbox set state = 'injected', turn = ?, session = ?, line = ?, begun_ms = ?"
+        " where message = ?",
+        (event.turn, event.session, event.line, stamped.ts_ms, event.message),
     )
     write(
         "insert into turns(turn, message, worker, session, started_ms) values (?, ?, ?, ?, ?)",
@@ -135,11 +138,19 @@ def _(event: ev.ResumeOrdered, _stamped: Stamped, write: Write) -> None:
 
 
 @_project.register
-def _(event: ev.TurnResumed, _stamped: Stamped, write: Write) -> None:
+def _(event: ev.InterruptOrdered, _stamped: Stamped, write: Write) -> None:
     write(
-        "update inbox set state = 'injected', session = ?, line = ?, resumes = resumes + 1"
-        " where message = ?",
-        (event.session, event.line, event.message),
+        "update inbox set wish = ?, wish_reason = ? where message = ? and wish = ''",
+        (event.outcome, event.reason, event.message),
+    )
+
+
+@_project.register
+def _(event: ev.TurnResumed, stamped: Stamped, write: Write) -> None:
+    write(
+        "update inbox set state = 'injected', session = ?, line = ?, resumes = resumes + 1,"
+        " begun_ms = ? where message = ?",
+        (event.session, event.line, stamped.ts_ms, event.message),
     )
     write("update turns set session = ? where turn = ?", (event.session, event.turn))
 
@@ -216,6 +227,11 @@ def _(event: ev.ContextLost, _stamped: Stamped, write: Write) -> None:
     write(
         "delete from resume_keys where conversation = ? and driver = ? and key = ?",
         (event.conversation, event.driver, event.key),
+    )
+    write(
+        "update sessions set state = 'lost' where worker = ? and conversation = ? and driver = ?"
+        " and state = 'open'",
+        (event.worker, event.conversation, event.driver),
     )
 
 

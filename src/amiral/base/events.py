@@ -44,6 +44,7 @@ from amiral.base.spec_events import (
     SpecTested,
 )
 from amiral.base.turn_events import (
+    InterruptOrdered,
     MessageCancelled,
     MessageQueued,
     MessageReturned,
@@ -65,6 +66,7 @@ ALL: Final[tuple[type[Event], ...]] = (
     BrakeSeen,
     ContextLost,
     FileTrusted,
+    InterruptOrdered,
     LimitNoted,
     MessageCancelled,
     MessageQueued,
@@ -115,6 +117,7 @@ __all__ = [
     "ContextLost",
     "Event",
     "FileTrusted",
+    "InterruptOrdered",
     "LimitNoted",
     "MessageCancelled",
     "MessageQueued",

@@ -149,6 +149,20 @@ class ResumeOrdered(Event):
 
 
 @dataclass(frozen=True)
+class InterruptOrdered(Event):
+    """A message being answered shall end: interrupted, or cancelled when it was taken back (P10).
+
+    `turn` is "" when its turn is only about to begin.
+    """
+
+    turn: str
+    message: str
+    worker: str
+    outcome: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class TurnResumed(Event):
     """A parked turn goes on: the short resume prompt is about to be written under the id `line`."""
 

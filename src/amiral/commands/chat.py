@@ -94,14 +94,17 @@ class Chat:
     async def interrupt(self, caller: Caller, worker: str) -> Reply:
         """End the running turn of a worker; its session stays."""
         found = self._roster.find(worker)
-        self._inbox.interrupt(found.id, Wish("interrupted", f"interrupted by {caller.id}"))
+        wish = Wish("interrupted", f"interrupted by {caller.id}")
+        await self._inbox.interrupt(found.id, wish, caller.id)
         return Reply(f"⏸ interrupting {found.id}", {"worker": found.id})
 
     @command("cancel")
     async def cancel(self, caller: Caller, id: str) -> Reply:  # noqa: A002 - the table's name
         """Take a message back."""
         state = await self._inbox.cancel(id, caller.id, f"cancelled by {caller.id}")
-        return Reply(f"✓ cancelled {id} (was {state})", {"message_id": id, "was": state})
+        is_running = state in ("injected", "seen")
+        said = f"⏸ cancelling {id} (it runs)" if is_running else f"✓ cancelled {id} (was {state})"
+        return Reply(said, {"message_id": id, "was": state})
 
     def _route(self, text: str) -> Routed:
         spellings = TABLE.by_chat_name()

@@ -76,7 +76,7 @@ class OwnTests:
         if ran.code == 0 and not ran.timed_out:
             return Tested(passed=True, command=shown, summary=summarise(said) or "passed")
         how = f"exit code {ran.code}" if ran.code >= 0 else f"ended by signal {-ran.code}"
-        how = f"stopped after {self._longest_s:.0f} s" if ran.timed_out else how
+        how = f"stopped after {self._longest_s:g} s" if ran.timed_out else how
         head = " · ".join(part for part in (summarise(said), how) if part)
         return Tested(passed=False, command=shown, summary=f"{head}\n{said[-_TAIL:]}".strip())
 

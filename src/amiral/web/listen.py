@@ -2,7 +2,6 @@
 
 import errno
 import ipaddress
-import os
 import socket
 from pathlib import Path
 
@@ -62,8 +61,7 @@ def _loopback(host: str) -> str:
 def _bound(address: str, port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
     try:
-        if os.name == "posix":
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((address, port))
         listener.listen(_BACKLOG)
     except OSError:

@@ -159,3 +159,11 @@ def test_it_is_light_by_day_and_dark_by_night(page, scheme, is_dark):
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     page.call("Emulation.setEmulatedMedia", features=features)
     assert (sum(page.look().background()) < 3 * 128) is is_dark
+
+
+def test_a_browser_whose_session_is_gone_is_told_how_to_come_back(page, rig):
+    page.call("Network.clearBrowserCookies")
+    page.find("location.reload()")
+    page.says("run amiral url and open what it prints")
+    page.go(rig.ask("url").json()["url"])
+    page.until("document.getElementById('link')?.textContent === 'live'")

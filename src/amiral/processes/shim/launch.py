@@ -1,11 +1,14 @@
 # ruff: noqa: TID251, S606
 """Start one CLI so that it is on record before it runs, and tell exactly why it could not start.
 
-Standard library only. The child waits for `release`: in between the shim writes `meta.json`, so no
-CLI ever ran that a later owner could not find. What fails up to exec comes back through a pipe.
+Standard library only. The child is forked before it is known what it shall run: an idle shim has it
+ready in its cgroup, which takes the kernel longer than all the rest. It waits for `release`: in
+between the shim writes `meta.json`, so no CLI ever ran that a later owner could not find. What
+fails up to exec comes back through a pipe.
 """
 
 import errno
+import json
 import os
 import select
 import signal
@@ -17,6 +20,7 @@ from amiral.processes.shim.wire import Refusal
 
 _EXEC_TIMEOUT_MS = 10_000
 _STATUS_ON_FAILURE = 127
+_MOST_HANDLES = 4096
 _KINDS = {
     errno.ENOENT: "not_found",
     errno.ENOTDIR: "not_found",
@@ -37,16 +41,23 @@ class Plan:
 
 
 class Held:
-    """A forked CLI that waits for its release, and our ends of its pipes."""
+    """A forked child that waits to become a CLI, and our ends of its pipes."""
 
     def __init__(self, pid: int, cgroup: str | None, ends: tuple[int, int, int, int, int]) -> None:
         self.identity = tree.identify(pid) or tree.Identity("", pid, 0)
         self.cgroup = cgroup
         self.stdin, self.stdout, self.stderr, self.release, self.verdict = ends
 
+    def ends(self) -> tuple[int, int, int, int, int]:
+        """Give our ends of its pipes; -1 for one that is closed."""
+        return self.stdin, self.stdout, self.stderr, self.release, self.verdict
 
-def hold(plan: Plan) -> Held:
-    """Fork the CLI up to the point just before exec; OSError when the system has no room for it."""
+
+def hold(tag: str) -> Held:
+    """Fork a child up to the point just before exec; OSError when the system has no room for it.
+
+    `tag` names its cgroup.
+    """
     pipes = [os.pipe() for _ in range(5)]
     stdin, stdout, stderr, release, verdict = pipes
     try:
@@ -55,48 +66,52 @@ def hold(plan: Plan) -> Held:
         _close(end for pipe in pipes for end in pipe)
         raise
     if pid == 0:
-        _become(plan, (stdin[0], stdout[1], stderr[1]), release, verdict[1])
+        _become((stdin[0], stdout[1], stderr[1]), release[0], verdict[1])
     _close((stdin[0], stdout[1], stderr[1], release[0], verdict[1]))
     for end in (stdin[1], stdout[0], stderr[0]):
         os.set_blocking(end, False)
     ends = (stdin[1], stdout[0], stderr[0], release[1], verdict[0])
-    return Held(pid, _enclose(pid, plan.tag), ends)
+    return Held(pid, _enclose(pid, tag), ends)
 
 
 def release(held: Held, plan: Plan) -> None:
     """Let it run; a Refusal when exec failed, everything cleaned up then."""
-    _let_go(held)
+    _let_go(held, plan)
     verdict = _hear(held.verdict)
     if verdict:
         abandon(held)
         raise _refusal(verdict, plan)
-    _close((held.release, held.verdict))
+    _close((held.verdict,))
 
 
 def abandon(held: Held) -> None:
     """End a held or failed child and give everything back."""
     os.kill(held.identity.pid, signal.SIGKILL)
     os.waitpid(held.identity.pid, 0)
-    _close((held.stdin, held.stdout, held.stderr, held.release, held.verdict))
+    _close(end for end in held.ends() if end >= 0)
     cgroups.remove_cgroup(held.cgroup)
 
 
-def _become(
-    plan: Plan, standard: tuple[int, int, int], release: tuple[int, int], verdict: int
-) -> None:
+def _become(standard: tuple[int, int, int], release: int, verdict: int) -> None:
     stage = "folder"
     try:
         os.setpgid(0, 0)
         for target, end in enumerate(standard):
             os.dup2(end, target)
+        # Connections of the shim must end when the shim hangs up, however long this child waits.
+        first, last = sorted((release, verdict))
+        os.closerange(len(standard), first)
+        os.closerange(first + 1, last)
+        os.closerange(last + 1, _MOST_HANDLES)
         for number in _DEFAULTS:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        os.close(release[1])
-        if os.read(release[0], 1):
-            os.chdir(plan.cwd)
+        told = _read_all(release)
+        if told:
+            argv, env, cwd = json.loads(told)
+            os.chdir(cwd)
             stage = "program"
-            os.execvpe(plan.argv[0], plan.argv, plan.env)
+            os.execvpe(argv[0], argv, env)
     except (OSError, ValueError) as error:
         code = getattr(error, "errno", None) or errno.EINVAL
         os.write(verdict, f"{stage}:{code}".encode())
@@ -104,12 +119,24 @@ def _become(
         os._exit(_STATUS_ON_FAILURE)
 
 
-def _let_go(held: Held) -> None:
+def _read_all(end: int) -> bytes:
+    told = b""
+    while chunk := os.read(end, 65536):
+        told += chunk
+    return told
+
+
+def _let_go(held: Held, plan: Plan) -> None:
+    left = memoryview(json.dumps([plan.argv, plan.env, plan.cwd]).encode())
     try:
-        os.write(held.release, b"!")
+        while left:
+            left = left[os.write(held.release, left) :]
     except BrokenPipeError:
         # It was killed meanwhile: its end is told like any other.
-        return
+        pass
+    finally:
+        os.close(held.release)
+        held.release = -1
 
 
 def _hear(verdict: int) -> bytes:

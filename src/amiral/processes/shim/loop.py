@@ -45,14 +45,20 @@ class Shim:
 
     def run(self) -> None:
         """Serve until there is nothing left to mind."""
-        while not self._is_done():
-            interest = self._interest()
-            poller = select.poll()
-            for handle, (events, _) in interest.items():
-                poller.register(handle, events)
-            for handle, _ in poller.poll(self._timeout_ms()):
-                interest[handle][1]()
-            self._tend()
+        try:
+            while not self._is_done():
+                self._round()
+        finally:
+            self._requests.let_go()
+
+    def _round(self) -> None:
+        interest = self._interest()
+        poller = select.poll()
+        for handle, (events, _) in interest.items():
+            poller.register(handle, events)
+        for handle, _ in poller.poll(self._timeout_ms()):
+            interest[handle][1]()
+        self._tend()
 
     def _interest(self) -> Interest:
         wanted: Interest = {
@@ -110,7 +116,8 @@ class Shim:
 
     def _timeout_ms(self) -> float:
         program = self._requests.program
-        wake_at = self._leave_by or (program.wake_at() if program else self._idle_until)
+        idle_until = min(self._idle_until, self._requests.hold_at() or self._idle_until)
+        wake_at = self._leave_by or (program.wake_at() if program else idle_until)
         return -1 if wake_at is None else max(0.0, wake_at - time.monotonic()) * 1000 + 1
 
     def _is_done(self) -> bool:

@@ -18,6 +18,7 @@ from amiral.processes.shim.program import Files, Program
 from amiral.processes.shim.wire import Connection, Refusal, number_of, parse, text_of, texts_of
 
 PROTOCOL = 1
+_HOLD_AFTER_S = 0.05
 _SIGNALS = {name: getattr(signal, "SIG" + name) for name in ("INT", "TERM", "KILL", "STOP", "CONT")}
 _FILES = ("meta.json", "in.jsonl", "out.000001", "err")
 
@@ -34,6 +35,9 @@ class Requests:
         self._socket_path = socket_path
         self._token = -1
         self._had_owner = False
+        self._tag = os.environ.get(tree.TAG_VARIABLE, "")
+        self._held: launch.Held | None = None
+        self._hold_at: float | None = None
         self._readers: dict[str, Callable[[Request], Request]] = {"input_state": self._input_state}
         self._writers: dict[str, Callable[[Request], Request]] = {
             "launch": self._launch,
@@ -68,8 +72,19 @@ class Requests:
             if one.token is not None:
                 one.send(notice)
 
+    def hold_at(self) -> float | None:
+        """Tell when an idle shim should fork its child ahead (monotonic seconds), if at all."""
+        return self._hold_at
+
+    def let_go(self) -> None:
+        """End a child that was forked ahead and is not wanted."""
+        held, self._held, self._hold_at = self._held, None, None
+        if held is not None:
+            launch.abandon(held)
+
     def tend(self) -> None:
-        """Forget who left and tell the others how far the output is."""
+        """Forget who left and tell the others how far the output is; have a child ready."""
+        self._hold_ahead()
         self.connections = [one for one in self.connections if one.is_open]
         if self._had_owner and not self.connections:
             self.is_unwanted = True
@@ -107,6 +122,8 @@ class Requests:
         if number_of(request, "protocol") != PROTOCOL:
             raise Refusal("invalid", f"this shim speaks protocol {PROTOCOL}")
         one.token = number_of(request, "token")
+        if not self._had_owner and self._tag:
+            self._hold_at = time.monotonic() + _HOLD_AFTER_S
         self._had_owner = True
         if one.token > self._token:
             self._fence(one.token)
@@ -129,6 +146,24 @@ class Requests:
         for one in fenced:
             one.send({"notice": "fenced", "token": token})
 
+    def _hold_ahead(self) -> None:
+        if self._hold_at is None or time.monotonic() < self._hold_at:
+            return
+        self._hold_at = None
+        if self.program is None:
+            try:
+                self._held = launch.hold(f"{self._tag}:{os.getpid()}")
+            except OSError:
+                # Whoever launches is told when there is still no room.
+                return
+
+    def _take_held(self, tag: str) -> launch.Held:
+        """Give the child that was forked ahead, when there is one and it lives."""
+        if self._held is not None and not tree.is_alive(self._held.identity):
+            self.let_go()
+        held, self._held, self._hold_at = self._held, None, None
+        return held or launch.hold(tag)
+
     def _launch(self, request: Request) -> Request:
         if self.program is not None:
             raise Refusal("conflict", f"session {self.program.session} was launched here already")
@@ -141,7 +176,7 @@ class Requests:
         )
         files = _create_files(folder)
         try:
-            held = launch.hold(plan)
+            held = self._take_held(plan.tag)
             self._record(session, folder, plan, held)
             launch.release(held, plan)
         except (OSError, Refusal):

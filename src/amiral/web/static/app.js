@@ -235,7 +235,10 @@ function utterance(one) {
   );
 }
 
+let isClosed = false;
+
 function showClosed() {
+  isClosed = true;
   byId("link").textContent = "closed: run `amiral url` and open what it prints";
   source?.close();
 }
@@ -304,6 +307,7 @@ function showLive(event) {
 }
 
 function connect() {
+  if (isClosed) return;
   source = new EventSource(`/api/stream?after=${encodeURIComponent(place)}`);
   for (const name of page.events.split(" ")) source.addEventListener(name, hear);
   source.addEventListener("resync", (event) => {
@@ -315,8 +319,10 @@ function connect() {
     refresh();
   });
   source.addEventListener("error", () => {
-    byId("link").textContent = "connecting";
-    if (source.readyState === EventSource.CLOSED) setTimeout(connect, 3000);
+    if (!isClosed) byId("link").textContent = "connecting";
+    if (source.readyState !== EventSource.CLOSED) return;
+    refresh();
+    setTimeout(connect, 3000);
   });
 }
 

@@ -99,9 +99,9 @@ class App:
         self._began_at = self.journal.last_seq
         token = await self.journal.decide(_take_over)
         self.spawner = Spawner(self.brake, f"{self.tag}:{self.project.id}")
-        for folder in cgroups_under(self.spawner.tag):
+        for group in cgroups_under(self.spawner.tag):
             # What a killed shim left empty; one with processes in it stays.
-            remove_cgroup(folder)
+            remove_cgroup(group)
         self.shims = ShimPool(self.spawner, self.home / "run", token, _READY_SHIMS)
         self._closing.push_async_callback(self.shims.close)
         trust = Trust(self.home)

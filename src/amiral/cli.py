@@ -45,9 +45,8 @@ class Unreachable(Exception):
 
 def main() -> int:
     """Run what `sys.argv` asks for and give the exit code (docs/reference/commands.md)."""
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    sys.stderr.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
+        _open_streams()
         code = run(sys.argv[1:])
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -55,7 +54,25 @@ def main() -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
+    except OSError as error:
+        return _cannot(error)
     return code
+
+
+def _open_streams() -> None:
+    """Have both streams, and no character that they cannot take."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+        getattr(sys, name).reconfigure(errors="replace")
+
+
+def _cannot(error: OSError) -> int:
+    """Say what the machine refused: output to a full disk, a folder that is gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    where = f"{error.filename}: " if error.filename else "writing the answer: "
+    sys.stderr.write(f"✗ {where}{error.strerror}\n")
+    return 1
 
 
 def run(argv: list[str]) -> int:

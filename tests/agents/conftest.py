@@ -152,7 +152,7 @@ class Works:
         await self.shims.close()
         await self.journal.close()
 
-    async def post(self, text="do it", worker="dev", message="") -> str:
+    async def post(self, text: str = "do it", worker: str = "dev", message: str = "") -> str:
         message = message or new_id()
         conversation = pair(OWNER, worker)
         await self.inbox.post(ev.MessageQueued(message, worker, conversation, text, OWNER))

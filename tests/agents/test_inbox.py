@@ -199,7 +199,7 @@ async def test_p07_a_message_taken_back_while_its_cli_starts_never_runs(works):
 async def test_a_worker_that_does_nothing_cannot_be_interrupted(works):
     await works.open()
     with pytest.raises(Conflict, match="dev is not working"):
-        works.inbox.interrupt("dev", Wish("interrupted", "x"))
+        await works.inbox.interrupt("dev", Wish("interrupted", "x"), "owner")
 
 
 async def test_work_in_one_lane_does_not_hold_another(works):

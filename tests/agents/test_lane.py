@@ -62,7 +62,7 @@ async def test_a_wish_outlives_a_fault(works):
     await works.open()
     message = await works.post()
     await works.until(lambda: works.events(ev.WarningRaised))
-    works.inbox.interrupt("dev", Wish("cancelled", "enough"))
+    await works.inbox.interrupt("dev", Wish("cancelled", "enough"), "owner")
     await clock.advance(1)
     assert (await works.ended(message)).outcome == "cancelled"
 
@@ -74,7 +74,7 @@ async def test_a_wish_is_for_its_own_message_alone(works):
     await works.open()
     message, later = await works.post("a"), await works.post("b")
     await works.until(lambda: works.events(ev.WarningRaised))
-    works.inbox.interrupt("dev", Wish("interrupted", "enough"))
+    await works.inbox.interrupt("dev", Wish("interrupted", "enough"), "owner")
     assert await works.inbox.cancel(message, "owner", "x") == "queued"
     await clock.advance(1)
     assert (await works.ended_in_time(later)).outcome == "done"

@@ -1,5 +1,7 @@
 """A session folds its CLI's output in bounded steps and never waits for a CLI that is gone."""
 
+import asyncio
+
 import pytest
 
 from amiral.agents.driver import Input
@@ -15,6 +17,7 @@ from amiral.agents.session import (
 )
 from amiral.agents.tail import OutputTail
 from amiral.base.errors import Conflict
+from amiral.processes.answers import DiskFull, Exited
 
 SAID = b'{"type": "said", "text": "hi"}\n'
 FINAL = b'{"type": "final", "how": "done"}\n'
@@ -121,3 +124,42 @@ def test_a_fenced_session_is_a_conflict_that_names_it():
     error = fenced("s1")
     assert isinstance(error, Conflict)
     assert "s1" in error.message
+
+
+class Deaf:
+    """A shim whose CLI takes no input any more, and does not end by itself."""
+
+    def __init__(self, delivery):
+        self.delivery, self.killed = delivery, 0
+
+    def on_notice(self, take):
+        self.take = take
+
+    def close(self):
+        pass
+
+    async def input(self, _key, _data):
+        return self.delivery
+
+    async def kill(self):
+        self.killed += 1
+        self.take(Exited(None, 9))
+
+
+@pytest.mark.parametrize(("delivery", "killed"), [("written", 0), ("gone", 1), ("unsure", 1)])
+async def test_r41_a_cli_that_did_not_take_a_line_is_ended(session, delivery, killed):
+    one, link = session(b""), Deaf(delivery)
+    one.connect(link)
+    await one.write([Input("m1", "x\n")])
+    if killed:
+        await asyncio.wait_for(one.over.wait(), 20)
+    assert (link.killed, one.is_over) == (killed, bool(killed))
+
+
+async def test_r38_a_session_knows_that_its_output_cannot_be_stored(session):
+    one, link = session(b""), Deaf("written")
+    one.connect(link)
+    link.take(DiskFull("No space left on device"))
+    assert one.disk_full == "No space left on device"
+    assert one.woken.is_set()
+    assert not one.is_over

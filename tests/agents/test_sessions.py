@@ -1,5 +1,6 @@
 """The sessions of all workers: opened, found again, ended with all they started, cleared away."""
 
+import asyncio
 import shutil
 
 from amiral.agents.sessions import KEPT
@@ -146,3 +147,16 @@ async def test_a_session_folder_that_somebody_removed_holds_nothing_up(works):
     works.sessions_folder.mkdir(mode=0o700)
     await works.open()
     assert (await works.answer("again")).outcome == "done"
+
+
+async def test_a_session_found_and_ended_twice_at_once_is_one_and_ends_once(works):
+    works.scenario("default: {say: ok}")
+    await works.open()
+    await works.answer()
+    await works.crash()
+    await works.open()
+    row = works.row()
+    one, two = await asyncio.gather(works.sessions.find(row), works.sessions.find(row))
+    assert one is two
+    await asyncio.gather(works.sessions.finish(one, "a"), works.sessions.finish(two, "b"))
+    assert [ended.reason for ended in works.events(ev.SessionEnded)] == ["a"]

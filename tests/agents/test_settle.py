@@ -8,8 +8,9 @@ from amiral.agents.rows import SessionRow
 from amiral.agents.session import EXITED, LINK_LOST, NEVER_LAUNCHED, SHIM_LOST, Session
 from amiral.agents.settle import bury, gather, last_words
 from amiral.agents.tail import OutputTail
+from amiral.base.errors import Broken
 from amiral.processes.pool import ShimPool
-from amiral.processes.tree import Identity, Killed
+from amiral.processes.tree import Identity, Killed, boot_id
 
 MESSAGE = b'{"type": "message", "id": "m1"}\n'
 FINAL = b'{"type": "final", "id": "m1", "how": "done", "text": "42"}\n'
@@ -129,13 +130,13 @@ def test_r50_a_secret_cut_by_the_limit_leaves_no_half_of_itself(tmp_path, cut):
 class Shims(ShimPool):
     """A pool that finds what a test says."""
 
-    def __init__(self, *killed):
-        self.killed = set(killed)
+    def __init__(self, *killed, survivors=()):
+        self.killed, self.survivors = set(killed), set(survivors)
         self.asked: list[tuple[str, list[int], str | None]] = []
 
     async def kill_tree(self, tag, roots, cgroup, deadline_s):
         self.asked.append((tag, [root.pid for root in roots], cgroup))
-        return Killed(self.killed, set(), 1)
+        return Killed(self.killed, self.survivors, 1)
 
 
 META = (
@@ -172,3 +173,40 @@ async def test_a_session_whose_end_is_known_is_left_in_peace(session, tmp_path):
     session.end(EXITED, 0)
     await bury(session, tmp_path, "t:s1", shims)
     assert (session.why_over, shims.asked) == (EXITED, [])
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({"meta.json": META}, LINK_LOST),
+        ({"meta.json": META, "exit.json": EXIT[:-2] + "2}"}, LINK_LOST),
+        ({"meta.json": META, "exit.json": EXIT[:-2] + "2}"}, EXITED),
+    ],
+)
+async def test_r29_nothing_is_concluded_while_a_process_survives(session, tmp_path, files, why):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    session.end(why)
+    for _ in range(2):
+        with pytest.raises(Broken, match="processes 6 of session"):
+            await bury(session, tmp_path, "t:s1", Shims(survivors=[Identity("b", 6, 1)]))
+    shims = Shims()
+    await bury(session, tmp_path, "t:s1", shims)
+    assert shims.asked == [("t:s1", [5, 6], "/c")]
+
+
+@pytest.mark.parametrize(
+    ("meta", "proof"),
+    [
+        (META.replace('"b"', f'"{boot_id()}"'), "absent"),
+        (META, "unknown"),
+        ("", "unknown"),
+    ],
+)
+def test_r41_what_the_machine_may_not_have_stored_before_it_went_down_proves_nothing(
+    session, tmp_path, transcript, meta, proof
+):
+    (tmp_path / "meta.json").write_text(meta)
+    assert gather(session, "m1", "x", tmp_path, transcript(b"")).settlement.proof == proof
+    read = gather(session, "m1", "x", tmp_path, transcript(MESSAGE))
+    assert read.settlement.proof == "received"

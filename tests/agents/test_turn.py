@@ -54,7 +54,7 @@ async def test_r41_a_message_is_queued_then_injected_then_seen_then_done(works):
     session = await works.sessions.find(works.row())
     await session.write([works.input("answer")])
     await works.state(message, "seen")
-    works.inbox.interrupt("dev", Wish("interrupted", "x"))
+    await works.inbox.interrupt("dev", Wish("interrupted", "x"), "owner")
     await works.ended(message)
     assert works.state_of(message) == "done"
     assert [one["id"] for one in works.given()] == [message]
@@ -137,7 +137,7 @@ async def test_an_interrupt_ends_the_turn_and_the_session_stays(works):
     await works.open()
     message = await works.post()
     await works.state(message, "seen")
-    works.inbox.interrupt("dev", Wish("interrupted", "interrupted by owner"))
+    await works.inbox.interrupt("dev", Wish("interrupted", "interrupted by owner"), "owner")
     end = await works.ended(message)
     assert (end.outcome, end.reason) == ("interrupted", "interrupted by owner")
     assert (await works.answer()).text == "again"
@@ -159,7 +159,7 @@ async def test_an_interrupt_that_is_ignored_ends_the_tree_after_the_grace(works)
     message = await works.post()
     await works.state(message, "seen")
     cli = (await works.launched()).cli
-    works.inbox.interrupt("dev", Wish("interrupted", "interrupted by owner"))
+    await works.inbox.interrupt("dev", Wish("interrupted", "interrupted by owner"), "owner")
     end = await works.ended(message)
     assert (end.outcome, end.text) == ("interrupted", "half")
     assert not works.is_alive(cli)
@@ -175,7 +175,7 @@ async def test_an_interrupt_before_the_message_was_written_ends_the_turn_at_once
     await works.open()
     message = await works.post()
     await works.state(message, "injected")
-    works.inbox.interrupt("dev", Wish("interrupted", "not this"))
+    await works.inbox.interrupt("dev", Wish("interrupted", "not this"), "owner")
     end = await works.ended(message)
     assert (end.outcome, end.reason) == ("interrupted", "not this")
     assert works.is_alive((await works.launched()).cli)
@@ -188,7 +188,7 @@ async def test_a_cli_that_does_not_read_can_still_be_interrupted(works):
     message = await works.post("x" * 300_000)
     await works.state(message, "injected")
     await works.until(lambda: works.inputs() == {message: "recorded"})
-    works.inbox.interrupt("dev", Wish("interrupted", "hangs"))
+    await works.inbox.interrupt("dev", Wish("interrupted", "hangs"), "owner")
     end = await works.ended(message)
     assert (end.outcome, end.reason) == ("interrupted", "hangs")
 

@@ -141,4 +141,4 @@ async def test_a_parked_turn_has_nothing_to_interrupt(works):
     await parked(works)
     await works.until(lambda: not works.inbox.is_running("dev"))
     with pytest.raises(Conflict, match="dev is not working"):
-        works.inbox.interrupt("dev", Wish("interrupted", "x"))
+        await works.inbox.interrupt("dev", Wish("interrupted", "x"), "owner")

@@ -56,7 +56,7 @@ class Tray:
         seq = await self._journal.append(ended)
         await self._journal.append(ev.AnswerRead(READER, seq))
 
-    def interrupt(self, worker, wish):
+    async def interrupt(self, worker, wish, _by):
         if self.outcome:
             raise Conflict(f"worker {worker} is not working")
         self.interrupted.append((worker, wish.outcome))

@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,7 +57,9 @@ class Project:
         self.root.mkdir()
         self.brake = Brake(home / "brake")
         self.brake.prepare()
-        self.crew, self.woken, self.command, self.longest_s = Crew(), [], "", 60.0
+        self.crew: Any = Crew()
+        self.woken: list[str] = []
+        self.command, self.longest_s = "", 60.0
         self.tag = f"{new_id(6)}:p"
         if is_git:
             self.git("init", "--quiet", "--initial-branch=main")
@@ -85,9 +88,10 @@ class Project:
         self.spawner = Spawner(self.brake, self.tag)
         self.worktrees = Worktrees(Git(self.spawner), self.root, self.home / "worktrees")
         tests = OwnTests(self.spawner, self.command, self.longest_s)
-        parts = (self.journal, SystemClock(), self.brake, self.worktrees, tests, self.crew)
-        self.execution = Execution(*parts)
-        self.task = asyncio.create_task(self.execution.follow(self.woken.append))
+        execution = Execution(
+            self.journal, SystemClock(), self.brake, self.worktrees, tests, self.crew
+        )
+        self.task = asyncio.create_task(execution.follow(self.woken.append))
         return self
 
     async def crash(self):
@@ -103,7 +107,7 @@ class Project:
         if is_approved:
             await self.specs.approve(spec, "owner")
 
-    async def given(self, spec="s1", attempt=1) -> ev.MessageQueued:
+    async def given(self, spec="s1", attempt=1):
         """Wait until a worker was given the spec."""
         await self.until(lambda: len(self.events(ev.SpecExecuting, spec)) >= attempt, "a start")
         task = self.events(ev.SpecExecuting, spec)[attempt - 1].message
@@ -124,7 +128,7 @@ class Project:
             (self.place(spec) / file_name(name)).write_text(content)
         await self.end(message, text=text)
 
-    def place(self, spec="s1") -> Path:
+    def place(self, spec="s1"):
         return self.home / "worktrees" / spec
 
     async def state(self, wanted, spec="s1"):
@@ -145,11 +149,11 @@ class Project:
     def spec(self, spec="s1"):
         return rows.named(self.journal.rows, spec)
 
-    def events(self, kind=ev.Event, spec=""):
+    def events(self, kind: Any = ev.Event, spec="") -> list[Any]:
         found = [one.event for one in self.journal.read(0, 100_000)]
         return [one for one in found if isinstance(one, kind) and (not spec or one.spec == spec)]
 
-    async def until(self, holds, what="it"):
+    async def until(self, holds, what="it") -> Any:
         by = time.monotonic() + PATIENCE_S
         while not (found := holds()):
             assert time.monotonic() < by, f"no {what}: {self.events()[-6:]}"

@@ -1,9 +1,11 @@
 """Whole amirals in homes of their own; each ends with nothing left running and no fault told."""
 
 import asyncio
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from amiral.base.errors import AmiralError
 from amiral.testbench.model_server import ModelServer
 from amiral.testbench.netns import isolating
 from amiral.testbench.rig import Rig, scripted_config
@@ -150,10 +151,10 @@ def yard():
         yard.clear()
     finally:
         for rig in yard.rigs:
-            try:
-                rig.stop()
-            except (AmiralError, OSError, ValueError):
-                continue
+            rig.kill()
+            for pid in rig.agents():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from amiral.agents import rows
+from amiral.agents import ending, rows
 from amiral.agents.control import Control
+from amiral.agents.driver import Settlement
 from amiral.agents.fold import Now, Progress
-from amiral.agents.rows import Queued
+from amiral.agents.rows import Queued, SessionRow
 from amiral.agents.session import Session
 from amiral.agents.sessions import Sessions
+from amiral.agents.settle import recorded
 from amiral.agents.worker import Worker
 from amiral.base import events as ev
 from amiral.base.clock import Clock
@@ -16,6 +18,9 @@ from amiral.base.errors import NotFound
 from amiral.base.failpoint import failpoint
 from amiral.base.ids import new_id
 from amiral.store.journal import Journal, Rows
+
+READY_S = 60.0
+"""How long a CLI may take until it can be given its message."""
 
 
 @dataclass
@@ -32,11 +37,17 @@ class Running:
     now: Now
     text: str
     until_s: float
+    ready_by_s: float
     is_written: bool
     progress: Progress
     is_said: bool = False
     is_ended: bool = False
     kill_at_s: float | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Tell whether the CLI takes a message."""
+        return self.session.driver.is_ready(self.session.state)
 
 
 class Beginnings:
@@ -60,7 +71,10 @@ class Beginnings:
             session = await self._sessions.acquire(worker, message.conversation, message.place)
             begun = await self._begin(message, session)
         else:
-            session, begun = await self._find(message), message
+            found = await self._find(message, control)
+            if found is None:
+                return None
+            session, begun = found, message
         if begun is None:
             return None
         control.woken = session.woken
@@ -72,7 +86,7 @@ class Beginnings:
             session,
             rows.now(read, begun, session.row),
             self._words(begun, worker, rows.knows_nothing(read, session.id)),
-            self._clock.monotonic_s() + self._longest_s,
+            *self._times(begun),
             is_written=not is_new,
             progress=Progress(seen=begun.state == "seen"),
         )
@@ -93,8 +107,29 @@ class Beginnings:
         failpoint("turn.started")
         return rows.find_waiting(self._journal.rows, message.message) if is_ours else None
 
-    async def _find(self, message: Queued) -> Session:
+    def _times(self, begun: Queued) -> tuple[float, float]:
+        """Give when it has run too long, counted from its beginning, and when it must be ready."""
+        now_s = self._clock.monotonic_s()
+        ran_s = max(0, self._clock.now_ms() - begun.begun_ms) / 1000
+        return now_s + self._longest_s - ran_s, now_s + READY_S
+
+    async def _find(self, message: Queued, control: Control) -> Session | None:
         row = rows.find_session(self._journal.rows, message.session)
         if row is None:
             raise NotFound(f"session {message.session} of a running turn is not in the journal")
-        return await self._sessions.find(row)
+        session = await self._sessions.usable(row)
+        if session is None:
+            await self._settle_unread(message, row, control)
+        return session
+
+    async def _settle_unread(self, message: Queued, row: SessionRow, control: Control) -> None:
+        """Decide from the input record alone; neither output nor transcript can be read."""
+        now = rows.now(self._journal.rows, message, row)
+        progress = Progress(seen=message.state == "seen")
+        if control.wish is not None:
+            event: ev.Event = ending.wished(control.wish, progress, now, row.position)
+        else:
+            line = recorded(self._sessions.folder(row.session), message.line)
+            evidence = ending.Evidence(line, Settlement("unknown"), "its session cannot be read")
+            event = ending.verdict(evidence, progress, now, row.position)
+        await self._journal.append(event)

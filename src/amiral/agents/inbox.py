@@ -125,7 +125,7 @@ class Inbox:
         self.wake(worker)
 
     def _obey(self, worker: str, message: str, wish: Wish) -> None:
-        """Have a wish that is on record carried out, by whichever turn of the message comes next."""
+        """Have a wish that is on record carried out."""
         self.wake(worker)
         self._lanes[worker].interrupt(wish, message)
 

@@ -96,7 +96,7 @@ class Lane:
             await self._engine.clock.sleep(_BRAKE_POLL_S)
         elif self._message == message.message and self._faults >= MOST_FAULTS:
             await self._give_up(message, f"amiral met a fault {self._faults} times: {self._told}")
-        elif message.wish and message.state in ("queued", "resuming"):
+        elif message.wish and message.state in ("queued", "resuming", "parked"):
             # What it was ordered to end is not begun again.
             await self._end(message, message.wish, message.wish_reason)
         else:
@@ -105,7 +105,7 @@ class Lane:
     def _next(self) -> Queued | None:
         """The oldest unfinished message, None when there is none or the worker is parked."""
         found = rows.waiting(self._engine.journal.rows, self._worker)
-        return found[0] if found and found[0].state != "parked" else None
+        return found[0] if found and (found[0].state != "parked" or found[0].wish) else None
 
     async def _idle(self) -> None:
         if await happens(self._news, self._engine.clock, IDLE_S):

@@ -37,8 +37,8 @@ class Queued:
 class SessionRow:
     """One session; `snapshot` is the driver's state at `snapshot_at`.
 
-    `state`: opening, open (its CLI was launched and told all it needs), lost (its context is: no turn
-    begins in it any more) or ended. `observed` is the id the CLI named last, "" before it did (R17).
+    `state`: opening, open (its CLI was launched and told all it needs), lost (no turn begins
+    in it any more) or ended. `observed` is the id the CLI named last, "" before it did (R17).
     """
 
     session: str
@@ -98,7 +98,8 @@ class Park:
 
 _QUEUED = (
     "select message, worker, conversation, text, sender, state, turn, session, line, resumes,"
-    " returns, place, wish, wish_reason, begun_ms from inbox where state not in ('done', 'cancelled')"
+    " returns, place, wish, wish_reason, begun_ms from inbox"
+    " where state not in ('done', 'cancelled')"
 )
 _SESSION = (
     "select session, worker, conversation, driver, cwd, socket, seat, resume_key, fresh_key, state,"

@@ -46,6 +46,7 @@ class Session:
         self.over = asyncio.Event()
         self.exit_code: int | None = None
         self.why_over = self.disk_full = ""
+        self.is_disk_told = False
         self.position = row.snapshot_at
         self._tail = tail
         self._link: ShimLink | None = None

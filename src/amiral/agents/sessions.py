@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import shutil
 import uuid
+from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from amiral.agents.opening import Openings
 from amiral.agents.rows import SessionRow
 from amiral.agents.seats import Seats, seat_digest
 from amiral.agents.session import ANSWER_S, LINK_LOST, NEVER_LAUNCHED, Session, fenced
-from amiral.agents.settle import bury
+from amiral.agents.settle import bury, end_tree
 from amiral.agents.tail import OutputTail
 from amiral.agents.waiting import happens
 from amiral.agents.worker import Worker
@@ -63,6 +64,7 @@ class Sessions:
         self._drivers, self._place = drivers, place
         self._openings = Openings(journal, shims, seats, place.folder, place.tag)
         self._known: dict[str, Session] = {}
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def folder(self, session: str) -> Path:
         """Name the folder of a session's files."""
@@ -80,7 +82,9 @@ class Sessions:
         driver = self._driver(worker.driver)
         seat = await self._seats.take(worker, place, str(uuid.uuid4()))
         for row in rows.open_sessions(self._journal.rows, worker.id):
-            session = await self.find(row)
+            session = await self.usable(row)
+            if session is None:
+                continue
             is_same = (row.conversation, row.driver) == (conversation, driver.name)
             fits = is_same and row.seat == seat_digest(seat) and row.state == "open"
             if fits and not session.is_over:
@@ -90,23 +94,35 @@ class Sessions:
 
     async def find(self, row: SessionRow) -> Session:
         """Attach to a session again; one whose CLI is gone comes back as over, to be folded."""
-        if row.session in self._known:
-            return self._known[row.session]
-        driver = self._driver(row.driver)
-        state = msgspec.json.decode(row.snapshot or "{}", type=driver.state_type)
-        tail = OutputTail(self.folder(row.session), row.snapshot_at)
-        session = Session(row, driver, state, tail)
-        await self._reconnect(session)
-        self._known[row.session] = session
-        return session
+        async with self._locks[row.session]:
+            if row.session in self._known:
+                return self._known[row.session]
+            driver = self._driver(row.driver)
+            state = msgspec.json.decode(row.snapshot or "{}", type=driver.state_type)
+            tail = OutputTail(self.folder(row.session), row.snapshot_at)
+            session = Session(row, driver, state, tail)
+            await self._reconnect(session)
+            self._known[row.session] = session
+            return session
+
+    async def usable(self, row: SessionRow) -> Session | None:
+        """Find a session, or end one that nobody here can read any more, by its tag, and say so."""
+        try:
+            return await self.find(row)
+        except (NotFound, msgspec.DecodeError) as why:
+            await self._end_unread(row, getattr(why, "message", str(why)))
+            return None
 
     async def bury(self, session: Session) -> None:
         """Find out how a session that is over ended; nothing of it runs when this returns."""
-        tag = f"{self._place.tag}:{session.id}"
-        await bury(session, self.folder(session.id), tag, self._shims)
+        await bury(session, self.folder(session.id), self._tag(session.id), self._shims)
 
     async def finish(self, session: Session, reason: str) -> None:
         """End a session for good: softly, then with its whole tree; then forget it."""
+        async with self._locks[session.id]:
+            await self._finish(session, reason)
+
+    async def _finish(self, session: Session, reason: str) -> None:
         for end in (session.close, session.kill):
             if not session.is_over:
                 await end()
@@ -124,8 +140,8 @@ class Sessions:
     async def abandon(self, session: str, reason: str) -> None:
         """Kill a session whose turn cannot go on."""
         row = rows.find_session(self._journal.rows, session)
-        if row is not None:
-            found = await self.find(row)
+        found = await self.usable(row) if row is not None else None
+        if found is not None:
             await found.kill()
             await self.finish(found, reason)
 
@@ -133,20 +149,20 @@ class Sessions:
         """End what a worker has open and does not use, so that no CLI holds memory for ever."""
         for row in rows.open_sessions(self._journal.rows, worker):
             if not rows.is_busy(self._journal.rows, row.session):
-                await self.finish(await self.find(row), "idle")
+                await self._find_and_finish(row, "idle")
 
     async def vacate(self, folder: str) -> None:
         """End what is open and not used in a folder that is about to go."""
         for row in rows.open_sessions(self._journal.rows):
             if row.cwd == folder and not rows.is_busy(self._journal.rows, row.session):
-                await self.finish(await self.find(row), "its folder goes")
+                await self._find_and_finish(row, "its folder goes")
 
     async def close(self, *, with_busy: bool) -> None:
         """End the sessions; without `with_busy` those that carry a turn go on."""
 
         async def end(row: SessionRow) -> None:
             if with_busy or not rows.is_busy(self._journal.rows, row.session):
-                await self.finish(await self.find(row), "the project's process ended")
+                await self._find_and_finish(row, "the project's process ended")
 
         ends = [end(row) for row in rows.open_sessions(self._journal.rows)]
         await asyncio.gather(*ends, return_exceptions=True)
@@ -159,7 +175,7 @@ class Sessions:
         if known is not None:
             known.detach()
 
-    def transcripts(self, session: Session) -> list[Path] | None:
+    async def transcripts(self, session: Session) -> list[Path] | None:
         """Find the CLI's own transcripts of a session, None when it keeps none.
 
         A CLI that resumes may go on in a file of its own: the id it named counts too (R17).
@@ -170,7 +186,26 @@ class Sessions:
         patterns = [session.driver.transcript(seat, key) for key in keys if key]
         if not any(patterns):
             return None
-        return [path for one in patterns for path in sorted(Path("/").glob(one.lstrip("/")))]
+        return await asyncio.to_thread(_matching, patterns)
+
+    async def _find_and_finish(self, row: SessionRow, reason: str) -> None:
+        session = await self.usable(row)
+        if session is not None:
+            await self.finish(session, reason)
+
+    async def _end_unread(self, row: SessionRow, why: str) -> None:
+        """End a session whose snapshot or driver this version does not know; its record stays."""
+        async with self._locks[row.session]:
+            await end_tree(self.folder(row.session), self._tag(row.session), self._shims)
+            now = rows.find_session(self._journal.rows, row.session)
+            if now is not None and now.state != "ended":
+                text = f"session {row.session} of {row.worker} was ended, it cannot be read: {why}"
+                ended = ev.SessionEnded(row.session, row.worker, "it cannot be read")
+                await self._journal.append(ended, ev.WarningRaised("session", text))
+            await asyncio.to_thread(self._clear_away, row, [])
+
+    def _tag(self, session: str) -> str:
+        return f"{self._place.tag}:{session}"
 
     async def _open(self, driver: Driver[Any], seat: Seat, conversation: str) -> Session:
         opening = await self._openings.record(driver, seat, conversation)
@@ -221,3 +256,7 @@ class Sessions:
             Path(row.socket).unlink()
         for session in too_many:
             shutil.rmtree(self.folder(session), ignore_errors=True)
+
+
+def _matching(patterns: list[str]) -> list[Path]:
+    return [path for one in patterns for path in sorted(Path("/").glob(one.lstrip("/")))]

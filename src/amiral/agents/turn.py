@@ -6,6 +6,7 @@ the shim from writing twice, the position keeps the journal from telling twice.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,10 +17,12 @@ from amiral.agents.driver import Input
 from amiral.agents.rows import Queued
 from amiral.agents.sessions import Sessions
 from amiral.agents.settle import gather
+from amiral.agents.waiting import comes_first
 from amiral.agents.wish import Wish
 from amiral.agents.worker import Worker
 from amiral.base import events as ev
 from amiral.base.clock import Clock
+from amiral.base.errors import AmiralError
 from amiral.base.failpoint import failpoint
 from amiral.store.brake import Brake
 from amiral.store.journal import Journal
@@ -53,17 +56,31 @@ class Turns:
 
     async def run(self, message: Queued, worker: Worker, control: Control) -> None:
         """Carry `message` on from the state it is in until its turn has ended or is parked."""
-        async with self._sessions.hold(worker, message.place):
+        async with contextlib.AsyncExitStack() as held:
+            if not await self._holds(held, message, worker, control):
+                return
             turn = await self._beginnings.take_up(message, worker, control)
             if turn is None:
                 return
             try:
                 await self._follow(turn)
             except Exception:
+                if turn.is_ended:
+                    await self._leave(turn)
                 # What was read and not committed is read again.
                 self._sessions.forget(turn.session.id)
                 raise
             await self._leave(turn)
+
+    async def _holds(
+        self, held: contextlib.AsyncExitStack, message: Queued, worker: Worker, control: Control
+    ) -> bool:
+        """Wait for the turn's folder, unless what is not begun yet is ordered to end first."""
+        holding = held.enter_async_context(self._sessions.hold(worker, message.place))
+        if message.state in ("queued", "resuming"):
+            return await comes_first(holding, control.ordered)
+        await holding
+        return True
 
     async def _follow(self, turn: Running) -> None:
         """Fold output until the final event, or until the CLI is gone and the matter is settled."""
@@ -106,8 +123,13 @@ class Turns:
         if now_s > turn.until_s:
             longest = f"{self._limits.longest_s:.0f} s"
             turn.control.interrupt(Wish("timed_out", f"the turn ran longer than {longest}"))
+        await self._warn(turn)
         wish = turn.control.wish
-        if wish is None or turn.is_ended:
+        if turn.is_ended:
+            return
+        if wish is None:
+            if not turn.is_written and not turn.is_ready and now_s > turn.ready_by_s:
+                await turn.session.kill()
             return
         if not turn.is_written:
             await self._end(turn, wish)
@@ -117,6 +139,15 @@ class Turns:
             await turn.session.write(driver.interrupt(state, turn.now.turn))
         elif now_s > turn.kill_at_s:
             await turn.session.kill()
+
+    async def _warn(self, turn: Running) -> None:
+        """Tell once a session that its output cannot be stored: its CLI waits for room (R38)."""
+        session = turn.session
+        if session.disk_full and not session.is_disk_told:
+            session.is_disk_told = True
+            text = f"the output of {turn.now.worker} cannot be stored: {session.disk_full}"
+            with contextlib.suppress(AmiralError):
+                await self._journal.append(ev.WarningRaised("disk", text))
 
     async def _say(self, turn: Running) -> None:
         """Write the message once the CLI is ready; said before a crash or not, the shim knows."""
@@ -145,7 +176,7 @@ class Turns:
             turn.message.line,
             turn.text,
             self._sessions.folder(session.id),
-            self._sessions.transcripts(session),
+            await self._sessions.transcripts(session),
         )
         event = ending.verdict(evidence, turn.progress, turn.now, session.position)
         await self._journal.append(event)

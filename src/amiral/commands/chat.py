@@ -10,7 +10,7 @@ from amiral.agents.inbox import Inbox
 from amiral.agents.roster import Roster
 from amiral.agents.wish import Wish
 from amiral.base import events as ev
-from amiral.base.errors import Denied, Invalid
+from amiral.base.errors import AmiralError, Denied
 from amiral.base.ids import new_id
 from amiral.commands.grammar import Route, Routed, as_data, describe, parse_chat, route
 from amiral.commands.registry import Caller, Parsed, Reply, Role, command
@@ -25,6 +25,12 @@ Dispatch = Callable[[Caller, Parsed], Awaitable[Reply]]
 
 _PATIENCE_S = 3600.0
 _READING_S = 5.0
+
+
+class Refused(AmiralError):
+    """A message that asks for nothing there is; nothing was done and nothing is guessed."""
+
+    kind = "refused"
 
 
 @dataclass(frozen=True)
@@ -70,9 +76,7 @@ class Chat:
             case Route.COMMAND | Route.STOP:
                 return await self._dispatch(caller, parse_chat(routed, TABLE))
             case _:
-                error = Invalid(routed.error, routed.suggestion)
-                error.exit_code = 1
-                raise error
+                raise Refused(routed.error, routed.suggestion)
 
     @command("route")
     async def route(self, caller: Caller, text: str) -> Reply:
@@ -173,5 +177,6 @@ def _shown(said: Said, text: str) -> str:
     mark = _MARKS.get(said.outcome, "✗")
     head = f"{mark} {said.worker} · {said.outcome}"
     reason = f": {said.reason}" if said.reason else ""
-    hint = f"\n  amiral conversation show {pair(OWNER, said.worker)}" if mark == "⏳" else ""
+    way = f"amiral conversation show {pair(OWNER, said.worker)}   amiral cancel {said.message_id}"
+    hint = f"\n  {way}" if mark == "⏳" else ""
     return f"{text}\n{head}{reason}".lstrip("\n") + hint

@@ -16,6 +16,8 @@ from amiral.commands.registry import Caller, Reply, command
 from amiral.conversations import store
 from amiral.conversations.thread import Utterance
 from amiral.projects.project import Project
+from amiral.specs import rows as specs
+from amiral.specs.card import call, needs_owner
 from amiral.store.brake import Brake
 from amiral.store.journal import Journal, Stamped
 
@@ -52,6 +54,7 @@ class Looking:
         """What needs the person, what runs, what waits."""
         del caller
         workers = [self._state(worker) for worker in self._roster.workers()]
+        waiting = [spec for spec in specs.every(self._journal.rows) if needs_owner(spec)]
         stop = self._brake.state()
         project = {
             "name": self._project.name,
@@ -61,10 +64,12 @@ class Looking:
             "stop_id": stop.stop_id if stop else "",
             "active_worker": self._roster.active(),
             "notices": list(self._roster.notices()),
+            "specs": [spec.id for spec in waiting],
             "workers": [asdict(worker) for worker in workers],
         }
         lines = [f"⛔ stop {stop.stop_id} is on: amiral release {stop.stop_id}"] if stop else []
         lines += [f"? {notice}" for notice in self._roster.notices()]
+        lines += [call(spec) for spec in waiting]
         lines += [f"{self._project.name} · pid {os.getpid()}"]
         lines += [_state_line(worker, self._roster.active()) for worker in workers]
         return Reply("\n".join(lines), {"projects": [project]})

@@ -36,7 +36,10 @@ class WorkCommands:
     async def diff(self, caller: Caller, spec_or_worker: str) -> Reply:
         """Show what merging would bring; of a spec that is not done, what there is so far."""
         del caller
-        worktree = await self._named(spec_or_worker)
+        name = self._named(spec_or_worker)
+        worktree = await self._worktrees.find(name)
+        if worktree is None:
+            raise _nothing(name)
         spec = rows.find(self._journal.rows, worktree.name)
         is_done = spec is not None and spec.status is Status.DONE
         text = await self._worktrees.work.diff(worktree, only_commits=is_done)
@@ -46,9 +49,9 @@ class WorkCommands:
     @command("merge")
     async def merge(self, caller: Caller, spec_or_worker: str) -> Reply:
         """Take the work into the branch checked out in the project."""
-        worktree = await self._named(spec_or_worker)
-        spec = self._spec(worktree.name, Wish.MERGE)
-        async with self._alone(worktree):
+        name = self._named(spec_or_worker)
+        spec = self._spec(name, Wish.MERGE)
+        async with self._alone(name) as worktree:
             if spec is None:
                 commit, left = await self._merge_all(worktree), []
             else:
@@ -62,16 +65,19 @@ class WorkCommands:
     @command("discard")
     async def discard(self, caller: Caller, spec_or_worker: str) -> Reply:
         """Remove worktree and branch; the commit that held the work is named."""
-        worktree = await self._named(spec_or_worker)
-        spec = self._spec(worktree.name, Wish.DISCARD)
-        async with self._alone(worktree):
-            await self._vacate(str(worktree.folder))
-            kept = await self._worktrees.discard(worktree)
-            if spec is not None:
-                await self._specs.discarded(spec.id, caller.id)
-        hint = f"\n  git branch {worktree.branch} {kept[:12]} brings it back" if kept else ""
-        data = {"name": worktree.name, "branch": worktree.branch, "commit": kept}
-        return Reply(f"✓ discarded {worktree.branch}{hint}", data)
+        name = self._named(spec_or_worker, Wish.DISCARD)
+        spec = self._spec(name, Wish.DISCARD)
+        kept, branch = "", spec.branch if spec else ""
+        if self._worktrees.is_known(name):
+            async with self._alone(name) as worktree:
+                await self._vacate(str(worktree.folder))
+                branch, kept = worktree.branch, await self._worktrees.discard(worktree)
+        if spec is not None:
+            await self._specs.discarded(spec.id, caller.id)
+        hint = f"\n  git branch {branch} {kept[:12]} brings it back" if kept else ""
+        return Reply(
+            f"✓ discarded {branch}{hint}", {"name": name, "branch": branch, "commit": kept}
+        )
 
     async def _merge_all(self, worktree: Worktree) -> str:
         """Take whatever a worker has left."""
@@ -90,23 +96,36 @@ class WorkCommands:
         await self._specs.merged(spec.id, commit, by)
         return commit
 
-    async def _named(self, typed: str) -> Worktree:
-        found = await self._worktrees.find(typed.strip().lower())
-        if found is None:
-            raise NotFound(f"no work of {one_line(typed, 40)!r}", "amiral specs; amiral workers")
-        return found
+    def _named(self, typed: str, wish: Wish | None = None) -> str:
+        """Find by name what there is work of; a spec may be discarded whose worktree is gone."""
+        name = typed.strip().lower()
+        spec = rows.find(self._journal.rows, name)
+        may_be_gone = wish is Wish.DISCARD and spec is not None and spec.branch
+        if not may_be_gone and not self._worktrees.is_known(name):
+            raise _nothing(typed)
+        return name
 
     def _spec(self, name: str, wish: Wish) -> Spec | None:
         known = rows.find(self._journal.rows, name)
         return None if known is None else self._specs.check(known.id, wish)
 
     @asynccontextmanager
-    async def _alone(self, worktree: Worktree) -> AsyncIterator[None]:
+    async def _alone(self, name: str) -> AsyncIterator[Worktree]:
         """Keep turns out meanwhile; Conflict while one is there, or waits for its limit's end."""
-        lock = self._worktrees.lock(worktree.name)
-        busy = turns.working_in(self._journal.rows, str(worktree.folder))
-        if lock.locked() or busy:
-            who = busy or "a worker"
-            raise Conflict(f"{who} is working in {worktree.name}", "amiral status tells more")
+        lock = self._worktrees.lock(name)
+        if lock.locked():
+            raise _busy("a worker", name)
         async with lock:
-            yield
+            worktree = await self._worktrees.ensure(name)
+            busy = turns.working_in(self._journal.rows, str(worktree.folder))
+            if busy:
+                raise _busy(busy, name)
+            yield worktree
+
+
+def _nothing(typed: str) -> NotFound:
+    return NotFound(f"no work of {one_line(typed, 40)!r}", "amiral specs; amiral workers")
+
+
+def _busy(who: str, name: str) -> Conflict:
+    return Conflict(f"{who} is working in {name}", "amiral status tells more")

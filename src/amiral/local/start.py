@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -25,6 +26,7 @@ from amiral.processes.peer import peer_of
 from amiral.projects.project import Project
 from amiral.projects.project_files import FOLDER, Found, Unusable, read_file
 from amiral.projects.store import Projects
+from amiral.store.brake import Brake
 from amiral.store.files import ensure_private_folder
 
 _LAST_PORT = 65535
@@ -67,9 +69,20 @@ def _up(parsed: Parsed, *, as_json: bool) -> Reply:
         return asyncio.run(start_in_background(home, project, _options(parsed)))
     narrowed, warnings = _narrowed(_with_port(settings, parsed), project)
     registry = Projects(home, Path.home()).warning()
+    warnings = (*_about(home, project, is_chosen=bool(path)), *warnings)
     app = App(home, project, narrowed, (*warnings, *([registry] if registry else [])))
     asyncio.run(_serve(app, as_json=as_json))
     return Reply()
+
+
+def _about(home: Path, project: Project, *, is_chosen: bool) -> Iterator[str]:
+    """Tell what is served in place of this folder, and a stop under which nothing will start."""
+    here = Path.cwd().resolve()
+    if not is_chosen and not here.is_relative_to(project.path):
+        yield f"{here} is no project: the sample is served; `amiral up .` serves this folder"
+    stop = Brake(home / "brake").state() if (home / "brake").exists() else None
+    if stop is not None:
+        yield f"stop {stop.stop_id} is on, nothing starts: amiral release {stop.stop_id}"
 
 
 def _with_port(settings: Settings, parsed: Parsed) -> Settings:
@@ -102,7 +115,7 @@ def _narrowed(settings: Settings, project: Project) -> tuple[Settings, tuple[str
 
 
 def _project(home: Path, path: str, *, is_sample: bool) -> Project:
-    """Choose the project: PATH, the one we are in, this folder if it looks like one, the sample."""
+    """Choose the project: PATH, the one we are in, the repository we are in, else the sample."""
     projects = Projects(home, Path.home())
     if is_sample:
         return projects.register(sample_project(home), "shop")
@@ -112,8 +125,9 @@ def _project(home: Path, path: str, *, is_sample: bool) -> Project:
     known = projects.find(here)
     if known is not None:
         return known
-    if (here / ".git").exists() or (here / FOLDER).is_dir():
-        return projects.register(here)
+    for folder in (here, *here.parents):
+        if (folder / ".git").exists() or (folder / FOLDER).is_dir():
+            return projects.register(folder)
     return projects.register(sample_project(home), "shop")
 
 

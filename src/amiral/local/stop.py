@@ -48,7 +48,11 @@ def _stop(place: Place, rest: list[str], *, as_json: bool) -> int:
 
 def _release(place: Place, rest: list[str], *, as_json: bool) -> int:
     if len(rest) != 1:
-        raise Invalid("release needs the id of the stop it lifts", _USAGE)
+        stop = Brake(os.path.join(place.home, "brake")).state()
+        if stop is None:
+            raise Invalid("no stop is on", "there is nothing to release")
+        way = f"amiral release {stop.stop_id}"
+        raise Invalid("release needs the id of the stop it lifts", way)
     release(place, rest[0])
     told = {"stop_id": rest[0], "released": True}
     sys.stdout.write(f"{json.dumps(told) if as_json else f'✓ released stop {rest[0]}'}\n")

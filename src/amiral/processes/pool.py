@@ -8,12 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from amiral.base.errors import AmiralError, Conflict, Invalid
+from amiral.base.errors import AmiralError, Broken, Conflict, Invalid
 from amiral.base.ids import new_id
 from amiral.processes.answers import Launched, Order
 from amiral.processes.cgroup import remove_cgroup
 from amiral.processes.failpoint import inherited_failpoints
-from amiral.processes.link import ShimLink
+from amiral.processes.link import ShimGone, ShimLink
 from amiral.processes.shim.loop import SHIM_CODE
 from amiral.processes.spawn import Spawner, Stdio
 from amiral.processes.tree import Identity, Killed, kill_tree
@@ -21,6 +21,7 @@ from amiral.processes.tree import Identity, Killed, kill_tree
 _SOURCES = Path(__file__).resolve().parents[2]
 _LONGEST_PATH = 100
 _BACKLOG = 512
+_ANSWER_S = 20.0
 
 
 def shim_command(socket_path: Path) -> list[str]:
@@ -59,7 +60,11 @@ async def _connected(spawner: Spawner, listener: socket.socket, path: Path, toke
     # From here on the shim's is the only copy: if it dies, connecting fails instead of hanging.
     listener.close()
     try:
-        return await ShimLink.connect(path, token)
+        async with asyncio.timeout(_ANSWER_S):
+            return await ShimLink.connect(path, token)
+    except TimeoutError:
+        shim.kill()
+        raise Broken("a fresh shim did not answer in time", "is the machine overloaded?") from None
     except BaseException:
         shim.kill()
         raise
@@ -98,7 +103,12 @@ class ShimPool:
         NotFound, Denied or Broken when it cannot start; the shim can be asked again then.
         """
         self._spawner.check("agent")
-        answer = await link.request("launch", **msgspec.to_builtins(order))
+        try:
+            async with asyncio.timeout(_ANSWER_S):
+                answer = await link.request("launch", **msgspec.to_builtins(order))
+        except TimeoutError:
+            link.close()
+            raise ShimGone("a shim did not launch in time", "is the machine overloaded?") from None
         # A stop between the check and the launch may not have seen this CLI yet.
         try:
             self._spawner.check("agent")

@@ -91,6 +91,10 @@ class Worktrees:
         _make_folder(worktree.folder)
         return worktree
 
+    def is_known(self, name: str) -> bool:
+        """Tell whether there is a worktree of this name, or was until its folder got lost."""
+        return _NAME.fullmatch(name) is not None and self._deed(name) is not None
+
     async def find(self, name: str) -> Worktree | None:
         """Give a worktree that is there already."""
         deed = self._deed(name) if _NAME.fullmatch(name) else None

@@ -39,6 +39,18 @@ def line(spec: Spec) -> str:
     return f"{mark} {spec.id}  {_state(spec):<9}  {one_line(spec.title, 80)}"
 
 
+def needs_owner(spec: Spec) -> bool:
+    """Tell whether a spec waits for a word of the owner's."""
+    return spec.status is Status.DRAFT or spec.is_failed
+
+
+def call(spec: Spec) -> str:
+    """Write a spec that waits for the owner, with the command that answers it."""
+    verb = "spec run" if spec.is_failed else "approve"
+    what = "failed" if spec.is_failed else "waits"
+    return f"? spec {spec.id} {what}: {one_line(spec.title, 60)}\n  amiral {verb} {spec.id}"
+
+
 def in_full(spec: Spec) -> str:
     """Write everything of a spec."""
     criteria = [_criterion(spec, number) for number in range(len(spec.acceptance))]

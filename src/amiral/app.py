@@ -9,7 +9,6 @@ from pathlib import Path
 from amiral.agents.answers import Answers
 from amiral.agents.declared import load_declared
 from amiral.agents.inbox import Inbox
-from amiral.agents.places import Places
 from amiral.agents.renewal import Renewals
 from amiral.agents.roster import ROLE, Roster
 from amiral.agents.seats import Seats
@@ -202,7 +201,7 @@ class App:
 
     def _engine(self, token: int) -> Inbox:
         grace_s = self.settings.safety.stop_grace_s
-        places, workers = Places(self.specwork.worktrees), self._folder / "workers"
+        places, workers = self.specwork.places, self._folder / "workers"
         seats = Seats(self.spawner, self.installed.cli, self.roster.identity, places, workers)
         place = SessionPlace(self._folder / "sessions", self.spawner.tag, token, grace_s)
         self.sessions = Sessions(
@@ -227,11 +226,11 @@ class App:
         async def dispatch(caller: Caller, parsed: Parsed) -> Reply:
             return await commands.dispatch(caller, parsed)
 
-        place = Place(str(self.home), self.tag)
+        place, places = Place(str(self.home), self.tag), self.specwork.places
         journal, clock = self.journal, self.clock
         commands = Commands(
             TABLE,
-            Chat(self.inbox, self.roster, Answers(journal), journal, dispatch),
+            Chat(self.inbox, self.roster, Answers(journal), journal, dispatch, places.branch),
             Looking(self.project, journal, self.brake, self.roster, self._beat_age_s),
             Help(TABLE),
             *self.specwork.commands(self.inbox, self.sessions.vacate),

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from amiral.agents.inbox import Inbox
+from amiral.agents.places import Places
 from amiral.agents.roster import Roster
 from amiral.base import events as ev
 from amiral.base.clock import Clock
@@ -42,11 +43,12 @@ class Ground:
 
 
 class SpecWork:
-    """Built with the engine; `worktrees` is what the engine needs of it."""
+    """Built before the engine, which needs to know the `places` of workers."""
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
         self.worktrees = Worktrees(Git(ground.spawner), ground.root, ground.folder / "worktrees")
+        self.places = Places(self.worktrees)
         self._specs = Specs(ground.journal, ground.clock)
 
     async def repair(self) -> None:

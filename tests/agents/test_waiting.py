@@ -2,7 +2,9 @@
 
 import asyncio
 
-from amiral.agents.waiting import happens
+import pytest
+
+from amiral.agents.waiting import comes_first, happens
 from amiral.testbench.fake_clock import FakeClock
 
 
@@ -40,3 +42,23 @@ async def test_one_who_gives_up_leaves_nothing_waiting():
     await asyncio.gather(task, return_exceptions=True)
     await asyncio.sleep(0)
     assert clock.sleeping == 0
+
+
+async def test_work_is_cut_off_by_an_event_that_comes_first():
+    event, lock = asyncio.Event(), asyncio.Lock()
+    await lock.acquire()
+    waiting = asyncio.create_task(comes_first(lock.acquire(), event))
+    await asyncio.sleep(0)
+    event.set()
+    assert not await waiting
+    lock.release()
+    assert await comes_first(lock.acquire(), asyncio.Event())
+    assert lock.locked()
+
+
+async def test_work_that_fails_says_so():
+    async def fail():
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        await comes_first(fail(), asyncio.Event())

@@ -65,7 +65,7 @@ class Tray:
         if message == "gone":
             raise NotFound("no message gone")
         self.taken_back.append((message, by))
-        return "queued"
+        return "seen" if message == "running" else "queued"
 
     async def resume(self, worker, by):
         self.taken_back.append(("resume", worker, by))
@@ -88,10 +88,18 @@ class Desk:
         self.trust = Trust(home)
         self.roster = Roster(journal, lambda: load_declared(self.trust, self.project), "scripted")
         self.went_down: list[bool] = []
+        self.branches: dict[str, str] = {}
         inbox, clock = self.tray, SystemClock()
         self.commands = Commands(
             TABLE,
-            Chat(inbox, self.roster, Answers(journal), journal, self._dispatch),  # type: ignore[arg-type]
+            Chat(
+                inbox,  # type: ignore[arg-type]
+                self.roster,
+                Answers(journal),
+                journal,
+                self._dispatch,
+                self._branch_of,
+            ),
             Looking(self.project, journal, self.brake, self.roster, lambda: 0),
             LimitCommands(Limits(inbox, journal, clock)),  # type: ignore[arg-type]
             SafetyCommands(Place(str(home), "no-such-tag")),
@@ -107,6 +115,9 @@ class Desk:
 
     async def _dispatch(self, caller, parsed):
         return await self.commands.dispatch(caller, parsed)
+
+    async def _branch_of(self, worker):
+        return self.branches.get(worker.id, "")
 
 
 @pytest.fixture

@@ -33,6 +33,18 @@ async def test_an_answer_is_the_text_alone_for_people_and_everything_for_program
     assert (empty.text, empty.data.replies) == ("✓ consultant · done", ())
 
 
+async def test_who_writes_tells_where_the_work_is_once_there_is_some(desk):
+    desk.branches["developer"] = "amiral/developer"
+    reply = await desk.ask("say", "/d hello")
+    assert reply.data.branch == "amiral/developer"
+    assert reply.text == (
+        "an answer\n\n  amiral diff developer   amiral merge developer   (branch amiral/developer)"
+    )
+    assert (await desk.ask("say", "/c hello")).data.branch == ""
+    pending = await desk.ask("say", "--wait", "0", "/d hello")
+    assert pending.data.branch == ""
+
+
 @pytest.mark.parametrize(
     ("outcome", "shown", "code"),
     [
@@ -122,3 +134,9 @@ async def test_an_interrupt_and_a_taking_back_reach_the_inbox_and_its_refusals_t
     with pytest.raises(NotFound):
         await desk.ask("cancel", "gone")
     assert desk.tray.taken_back == [("m1", "owner")]
+
+
+async def test_p10_a_running_message_is_said_to_be_in_the_course_of_being_cancelled(desk):
+    reply = await desk.ask("cancel", "running")
+    assert reply.text == "⏸ cancelling running (it runs)"
+    assert reply.data == {"message_id": "running", "was": "seen"}

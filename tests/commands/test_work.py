@@ -31,7 +31,7 @@ OWNER = Caller("owner", Role.OWNER, "console")
 
 @dataclass
 class Shop:
-    """A project in git, and what its workers have left; `vacated` tells where they were sent off."""
+    """A project in git, and what its workers left; `vacated` tells where they were sent off."""
 
     root: Path
     journal: Journal
@@ -248,8 +248,10 @@ async def test_a_specs_work_is_discarded_and_noted(shop, status):
     kept = (await shop.data("discard a1b2c3d4"))["commit"]
     assert shop.git("show", f"{kept}:new.py") == "x"
     assert shop.now().branch == ""
-    for command in ("discard", "merge", "diff"):
-        with pytest.raises(NotFound):
+    with pytest.raises(NotFound):
+        await shop.say("diff a1b2c3d4")
+    for command in ("discard", "merge"):
+        with pytest.raises(Conflict, match="a1b2c3d4 cannot be"):
             await shop.say(f"{command} a1b2c3d4")
 
 
@@ -271,6 +273,14 @@ async def test_work_whose_folder_was_removed_is_still_there_by_its_branch(shop, 
     commit = (await shop.data(f"{command} a1b2c3d4"))["commit"]
     assert shop.git("show", f"{commit}:new.py") == "x"
     assert (command == "merge") == bool(shop.git("branch", "--list", "amiral/a1b2c3d4"))
+
+
+@pytest.mark.parametrize("command", ["merge", "discard"])
+async def test_a_spec_that_was_never_begun_has_no_work_and_its_state_is_told(shop, command):
+    what = ("Add it", "P", "A", ("One",), ("f",), "low", "consultant", "c-o", "m0")
+    await shop.journal.append(ev.SpecCreated("a1b2c3d4", *what))
+    with pytest.raises(Conflict, match=f"a1b2c3d4 cannot be {command}.*: it is a draft"):
+        await shop.say(f"{command} a1b2c3d4")
 
 
 async def test_an_executing_specs_work_is_not_discarded(shop):

@@ -1,6 +1,7 @@
 """Shims are started, kept ready, launched and ended."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -167,3 +168,13 @@ async def test_what_a_dead_shim_left_is_killed_off_the_loop(yard):
     killed = await yard.pool.kill_tree(run.order.tag, [run.shim, run.cli], run.launched.cgroup, 9.0)
     assert (killed.killed, killed.survivors) == ((run.cli,), ())
     assert cgroups_under(yard.home_tag) == []
+
+
+async def test_a_shim_that_does_not_launch_in_time_is_killed_and_launches_nothing(yard):
+    pool = ShimPool(yard.spawner, yard.run, 1, size=0, patience_s=0.1)
+    link = yard.keep(await pool.take())
+    os.kill(link.hello.pid, signal.SIGSTOP)
+    with pytest.raises(ShimGone, match="did not launch in time"):
+        await pool.launch(link, yard.order("input()"))
+    await yard.until(lambda: yard.left() == [])
+    await pool.close()

@@ -307,6 +307,13 @@ async def test_a_diff_is_what_merging_would_bring(work, worktree, shop):
     assert "theirs" not in told
 
 
+async def test_a_diff_sees_a_change_of_the_same_size_in_the_same_moment(work, worktree, shop):
+    for number in range(10):
+        shop.commit("work", at=worktree.folder, **{f"f{number}_py": "0\n"})
+        shop.write(f"f{number}.py", "1\n", at=worktree.folder)
+        assert f"f{number}.py" in await work.diff(worktree, only_commits=False)
+
+
 async def test_a_diff_of_nothing_is_empty(work, worktree):
     assert await work.diff(worktree, only_commits=False) == ""
 

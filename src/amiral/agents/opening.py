@@ -60,7 +60,7 @@ class Openings:
             row = rows.find_session(self._journal.rows, opened.session)
             if row is None:
                 raise NotFound(f"session {opened.session} is not in the journal")
-        except BaseException:
+        except AmiralError:
             link.close()
             raise
         failpoint("session.opened")

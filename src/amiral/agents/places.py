@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from amiral.agents.worker import ALL_TOOLS, Worker
-from amiral.base.errors import Broken, NotFound
+from amiral.base.errors import AmiralError, Broken, NotFound
 from amiral.projects.worktrees import Worktrees
 
 _READING = frozenset({"Read", "Glob", "Grep", "LS", "WebSearch", "WebFetch", "TodoWrite"})
@@ -58,13 +58,13 @@ class Places:
             yield
 
     async def branch(self, worker: Worker) -> str:
-        """Name the branch that holds work of a worker which the user's branches lack, or ""."""
-        if not may_write(worker) or not await self._worktrees.is_git():
-            return ""
-        worktree = await self._worktrees.find(worker.id)
-        if worktree is None or not await self._worktrees.work.is_touched(worktree):
-            return ""
-        return worktree.branch
+        """Name the branch that holds work of a worker which the user's branches lack, else ""."""
+        with contextlib.suppress(AmiralError):
+            if may_write(worker) and await self._worktrees.is_git():
+                worktree = await self._worktrees.find(worker.id)
+                if worktree is not None and await self._worktrees.work.is_touched(worktree):
+                    return worktree.branch
+        return ""
 
 
 @contextlib.contextmanager

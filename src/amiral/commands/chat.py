@@ -9,6 +9,7 @@ from amiral.agents.answers import PENDING, Answer, Answers
 from amiral.agents.inbox import Inbox
 from amiral.agents.roster import Roster
 from amiral.agents.wish import Wish
+from amiral.agents.worker import Worker
 from amiral.base import events as ev
 from amiral.base.errors import AmiralError, Denied
 from amiral.base.ids import new_id
@@ -22,6 +23,8 @@ from amiral.specs.reader import until_read
 from amiral.store.journal import Journal
 
 Dispatch = Callable[[Caller, Parsed], Awaitable[Reply]]
+BranchOf = Callable[[Worker], Awaitable[str]]
+"""Names the branch that holds work of a worker, "" when none does."""
 
 _PATIENCE_S = 3600.0
 _READING_S = 5.0
@@ -46,16 +49,23 @@ class Said:
     outcome: str
     reason: str = ""
     specs: tuple[str, ...] = ()
+    branch: str = ""
 
 
 class Chat:
     """The one router of every surface: what a message asks for, then doing it."""
 
     def __init__(
-        self, inbox: Inbox, roster: Roster, answers: Answers, journal: Journal, dispatch: Dispatch
+        self,
+        inbox: Inbox,
+        roster: Roster,
+        answers: Answers,
+        journal: Journal,
+        dispatch: Dispatch,
+        branch_of: BranchOf,
     ) -> None:
         self._inbox, self._roster, self._answers = inbox, roster, answers
-        self._journal, self._dispatch = journal, dispatch
+        self._journal, self._dispatch, self._branch_of = journal, dispatch, branch_of
 
     @command("say")
     async def say(
@@ -142,8 +152,10 @@ class Chat:
             outcome=answer.outcome,
             reason=answer.reason,
             specs=specs,
+            branch=await self._branch_of(worker) if answer.turn else "",
         )
-        shown = "\n\n".join(part for part in (_shown(said, answer.text), cards) if part)
+        parts = (_shown(said, answer.text), cards, _where(said))
+        shown = "\n\n".join(part for part in parts if part)
         return Reply(shown, said, 0 if said.outcome in _FINE else 1)
 
     async def _answer(self, message: str, wait: float) -> Answer:
@@ -180,3 +192,9 @@ def _shown(said: Said, text: str) -> str:
     way = f"amiral conversation show {pair(OWNER, said.worker)}   amiral cancel {said.message_id}"
     hint = f"\n  {way}" if mark == "⏳" else ""
     return f"{text}\n{head}{reason}".lstrip("\n") + hint
+
+
+def _where(said: Said) -> str:
+    """Tell where the work of a worker is, and what can be done with it."""
+    ways = f"amiral diff {said.worker}   amiral merge {said.worker}"
+    return f"  {ways}   (branch {said.branch})" if said.branch else ""

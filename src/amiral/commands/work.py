@@ -36,7 +36,7 @@ class WorkCommands:
     async def diff(self, caller: Caller, spec_or_worker: str) -> Reply:
         """Show what merging would bring; of a spec that is not done, what there is so far."""
         del caller
-        name = self._named(spec_or_worker)
+        name = spec_or_worker.strip().lower()
         worktree = await self._worktrees.find(name)
         if worktree is None:
             raise _nothing(name)
@@ -49,7 +49,7 @@ class WorkCommands:
     @command("merge")
     async def merge(self, caller: Caller, spec_or_worker: str) -> Reply:
         """Take the work into the branch checked out in the project."""
-        name = self._named(spec_or_worker)
+        name = spec_or_worker.strip().lower()
         spec = self._spec(name, Wish.MERGE)
         async with self._alone(name) as worktree:
             if spec is None:
@@ -65,10 +65,11 @@ class WorkCommands:
     @command("discard")
     async def discard(self, caller: Caller, spec_or_worker: str) -> Reply:
         """Remove worktree and branch; the commit that held the work is named."""
-        name = self._named(spec_or_worker, Wish.DISCARD)
+        name = spec_or_worker.strip().lower()
         spec = self._spec(name, Wish.DISCARD)
-        kept, branch = "", spec.branch if spec else ""
-        if self._worktrees.is_known(name):
+        if spec is not None and not self._worktrees.is_known(name):
+            kept, branch = "", spec.branch
+        else:
             async with self._alone(name) as worktree:
                 await self._vacate(str(worktree.folder))
                 branch, kept = worktree.branch, await self._worktrees.discard(worktree)
@@ -96,36 +97,24 @@ class WorkCommands:
         await self._specs.merged(spec.id, commit, by)
         return commit
 
-    def _named(self, typed: str, wish: Wish | None = None) -> str:
-        """Find by name what there is work of; a spec may be discarded whose worktree is gone."""
-        name = typed.strip().lower()
-        spec = rows.find(self._journal.rows, name)
-        may_be_gone = wish is Wish.DISCARD and spec is not None and spec.branch
-        if not may_be_gone and not self._worktrees.is_known(name):
-            raise _nothing(typed)
-        return name
-
     def _spec(self, name: str, wish: Wish) -> Spec | None:
+        """Find the spec of this name, if it is one's; Conflict when the wish does not fit it."""
         known = rows.find(self._journal.rows, name)
         return None if known is None else self._specs.check(known.id, wish)
 
     @asynccontextmanager
     async def _alone(self, name: str) -> AsyncIterator[Worktree]:
         """Keep turns out meanwhile; Conflict while one is there, or waits for its limit's end."""
+        if not self._worktrees.is_known(name):
+            raise _nothing(name)
+        here = await self._worktrees.find(name)
+        busy = turns.working_in(self._journal.rows, str(here.folder)) if here else ""
         lock = self._worktrees.lock(name)
-        if lock.locked():
-            raise _busy("a worker", name)
+        if busy or lock.locked():
+            raise Conflict(f"{busy or 'a worker'} is working in {name}", "amiral status tells more")
         async with lock:
-            worktree = await self._worktrees.ensure(name)
-            busy = turns.working_in(self._journal.rows, str(worktree.folder))
-            if busy:
-                raise _busy(busy, name)
-            yield worktree
+            yield await self._worktrees.ensure(name)
 
 
 def _nothing(typed: str) -> NotFound:
     return NotFound(f"no work of {one_line(typed, 40)!r}", "amiral specs; amiral workers")
-
-
-def _busy(who: str, name: str) -> Conflict:
-    return Conflict(f"{who} is working in {name}", "amiral status tells more")

@@ -1,6 +1,7 @@
 """Start shims, and keep some ready: a fresh one costs the start of a Python interpreter."""
 
 import asyncio
+import signal
 import socket
 import sys
 from collections.abc import Iterable
@@ -16,7 +17,7 @@ from amiral.processes.failpoint import inherited_failpoints
 from amiral.processes.link import ShimGone, ShimLink
 from amiral.processes.shim.loop import SHIM_CODE
 from amiral.processes.spawn import Spawner, Stdio
-from amiral.processes.tree import Identity, Killed, kill_tree
+from amiral.processes.tree import Identity, Killed, identify, kill_tree, send
 
 _SOURCES = Path(__file__).resolve().parents[2]
 _LONGEST_PATH = 100
@@ -71,13 +72,24 @@ async def _connected(spawner: Spawner, listener: socket.socket, path: Path, toke
 
 
 class ShimPool:
-    """Idle shims, ready to launch; they end with this process and obey the brake like agents."""
+    """Idle shims, ready to launch; they end with this process and obey the brake like agents.
 
-    def __init__(self, spawner: Spawner, run_folder: Path, token: int, size: int) -> None:
+    `patience_s`: how long one may take to launch.
+    """
+
+    def __init__(
+        self,
+        spawner: Spawner,
+        run_folder: Path,
+        token: int,
+        size: int,
+        patience_s: float = _ANSWER_S,
+    ) -> None:
         self._spawner = spawner
         self._run_folder = run_folder
         self._token = token
         self._size = size
+        self._patience_s = patience_s
         self._ready: list[ShimLink] = []
         self._filling: asyncio.Task[None] | None = None
 
@@ -104,9 +116,12 @@ class ShimPool:
         """
         self._spawner.check("agent")
         try:
-            async with asyncio.timeout(_ANSWER_S):
+            async with asyncio.timeout(self._patience_s):
                 answer = await link.request("launch", **msgspec.to_builtins(order))
         except TimeoutError:
+            # Let go, it might launch after all, when nobody expects that any more.
+            if shim := identify(link.hello.pid):
+                send(shim, signal.SIGKILL)
             link.close()
             raise ShimGone("a shim did not launch in time", "is the machine overloaded?") from None
         # A stop between the check and the launch may not have seen this CLI yet.

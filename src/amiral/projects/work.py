@@ -225,7 +225,8 @@ async def _borrowed_index(worktree: Worktree) -> AsyncIterator[dict[str, str]]:
     copy = tree.work_tree.with_name(f"{worktree.name}.index-{new_id(8)}")
     try:
         with contextlib.suppress(FileNotFoundError):
-            await asyncio.to_thread(shutil.copyfile, tree.git_dir / "index", copy)
+            # With its time, by which git knows what may have changed since it looked last.
+            await asyncio.to_thread(shutil.copy2, tree.git_dir / "index", copy)
         yield {"GIT_INDEX_FILE": str(copy)}
     finally:
         copy.unlink(missing_ok=True)

@@ -31,21 +31,28 @@ def run(argv: list[str]) -> int:
 
 def _demo(parsed: Parsed, *, as_json: bool) -> Reply:
     folder = Path(tempfile.mkdtemp(prefix="amiral-demo-")).resolve()
-    rig = Rig(folder, scripted_config(_SCENARIO))
-    make_sample(rig.home, rig.project)
     is_kept = bool(parsed.arguments.get("keep"))
     try:
-        is_ok = all(_told(stage, as_json=as_json) for stage in _play(rig))
+        rig = Rig(folder, scripted_config(_SCENARIO))
+        make_sample(rig.home, rig.project)
+        is_ok = _played(rig, as_json=as_json)
+        text = "✓ the demo has played" if is_ok else "✗ the demo failed"
+        data: dict[str, object] = {"stage": "demo", "ok": is_ok}
+        if is_kept:
+            text += f"\nkept in {folder}: AMIRAL_HOME={rig.home} amiral up {rig.project}"
+            data |= {"home": str(rig.home), "project": str(rig.project)}
+        return Reply(text, data, 0 if is_ok else 1)
     finally:
-        rig.stop()
         if not is_kept:
-            shutil.rmtree(folder)
-    kept = f"kept in {folder}: AMIRAL_HOME={rig.home} amiral up {rig.project}" if is_kept else ""
-    text = "✓ the demo has played" if is_ok else "✗ the demo failed"
-    data: dict[str, object] = {"stage": "demo", "ok": is_ok}
-    if is_kept:
-        data |= {"home": str(rig.home), "project": str(rig.project)}
-    return Reply("\n".join(part for part in (text, kept) if part), data, 0 if is_ok else 1)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _played(rig: Rig, *, as_json: bool) -> bool:
+    """Play all stages; whatever becomes of them, nothing is left running, nor stopped for ever."""
+    try:
+        return all(_told(stage, as_json=as_json) for stage in _play(rig))
+    finally:
+        rig.run("release", str(rig.stop().json()["stop_id"]))
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,13 @@ import contextlib
 import shutil
 from pathlib import Path
 
-from amiral.base.errors import NotFound
-from amiral.processes.spawn import Spawner, base_environment
+from amiral.base.errors import AmiralError
+from amiral.processes.spawn import Spawner
+from amiral.projects.git import Git, identity
 from amiral.store.brake import Brake
 from amiral.store.files import ensure_private_folder
 
 _SHIPPED = Path(__file__).parent.parent / "framework" / "sample"
-_TIMEOUT_S = 20.0
-_COMMITTER = ("-c", "user.name=amiral", "-c", "user.email=sample@amiral.invalid")
 
 
 def sample_project(home: Path) -> Path:
@@ -20,9 +19,12 @@ def sample_project(home: Path) -> Path:
     folder = home.with_name(f"{home.name}-sample") / "shop"
     if not folder.exists():
         ensure_private_folder(folder.parent)
+        fresh = folder.with_name("shop.new")
+        shutil.rmtree(fresh, ignore_errors=True)
         # Without git the sample is a plain folder, and still good to talk about.
-        with contextlib.suppress(NotFound):
-            make_sample(home, folder)
+        with contextlib.suppress(AmiralError):
+            make_sample(home, fresh)
+        fresh.rename(folder)
     return folder
 
 
@@ -34,16 +36,8 @@ def make_sample(home: Path, folder: Path) -> None:
 
 
 async def _commit(home: Path, folder: Path) -> None:
-    spawner = Spawner(Brake(home / "brake"), "")
-    for words in (
-        ("init", "--quiet"),
-        ("add", "--all"),
-        (*_COMMITTER, "commit", "--quiet", "--message", "A small shop"),
-    ):
-        await spawner.run(
-            ("git", *words),
-            kind="own",
-            env=base_environment(),
-            cwd=str(folder),
-            timeout_s=_TIMEOUT_S,
-        )
+    git = Git(Spawner(Brake(home / "brake"), ""))
+    await git.ask(folder, "-c", "init.defaultBranch=main", "init", "--quiet")
+    await git.ask(folder, "add", "--all")
+    words = ("commit", "--quiet", "--message", "A small shop")
+    await git.ask(folder, *words, env=identity("amiral"))

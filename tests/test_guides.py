@@ -19,8 +19,10 @@ def examples(guide):
 
 
 @pytest.fixture
-def parrot(tmp_path):
+def parrot(tmp_path_factory):
     """Install the package and the CLI of the guide; give the environment that has both."""
+    # Sockets lie below it, and their names must be short.
+    tmp_path = tmp_path_factory.mktemp("g")
     files = examples("add-a-driver.md")
     package, installed = tmp_path / "package", tmp_path / "installed"
     package.mkdir()

@@ -205,13 +205,18 @@ async def test_a_worker_that_changed_nothing_has_not_carried_it_out(project):
     assert project.git("rev-parse", "amiral/s1") == project.git("rev-parse", "main")
 
 
-async def test_what_the_user_did_meanwhile_is_no_change_of_the_workers(project):
+@pytest.mark.parametrize("where", ["newer", "older", "elsewhere"])
+async def test_what_the_user_did_meanwhile_is_no_change_of_the_workers(project, where):
+    project.commit(cart_py="total = 5\n")
     await project.write()
     message = await project.given()
-    project.commit(cart_py="total = 9\n")
-    project.git("checkout", "--quiet", "--detach", "HEAD~1")
-    project.git("checkout", "--quiet", "--orphan", "pages")
-    project.git("commit", "--quiet", "--allow-empty", "-m", "pages")
+    if where == "newer":
+        project.commit(cart_py="total = 9\n")
+    elif where == "older":
+        project.git("checkout", "--quiet", "--detach", "HEAD~1")
+    else:
+        project.git("checkout", "--quiet", "--orphan", "pages")
+        project.commit(index_html="<p>")
     await project.end(message)
     assert (await project.failed()).reason == "developer said done and changed nothing"
 

@@ -395,6 +395,18 @@ def test_killed_at_any_moment_it_is_carried_out_once(shop):
     assert proved_once(rig, spec, before), seed
 
 
+def test_killed_while_the_tests_run_they_are_run_again_alone(shop):
+    """Those of the killed process would run on beside them."""
+    more = '[projects.shop]\ntest = "flock --nonblock lock.log sleep 1"\n'
+    rig = shop(scenario(spec_of(), work()), more).start()
+    before, spec = checkout(rig), ask_for(rig)
+    rig.ask("approve", spec)
+    until((tree(rig, spec) / "lock.log").exists, "the tests")
+    rig.kill()
+    rig.start()
+    proved_once(rig, spec, before)
+
+
 # ------------------------------------------------------------------ a worker's own worktree
 
 

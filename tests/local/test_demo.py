@@ -1,4 +1,4 @@
-"""The demo and the sample project: what a newcomer sees first, and that nothing is left of it."""
+"""The demo: what a newcomer sees first, and that nothing is left of it."""
 
 import json
 import os
@@ -10,8 +10,6 @@ import time
 from pathlib import Path
 
 import pytest
-
-from amiral.local.sample import sample_project
 
 STAGES = [
     *("consulted", "spec_created", "approved", "executing", "files_edited"),
@@ -122,30 +120,3 @@ def test_without_git_the_demo_says_what_to_install(place):
         "next": "install git",
     }
     assert left(place) == []
-
-
-def test_the_sample_is_made_once_whole_and_with_a_first_commit(place, monkeypatch):
-    monkeypatch.setenv("HOME", str(place / "user"))
-    (place / "home-sample" / "shop.new").mkdir(parents=True)
-    (place / "home-sample" / "shop.new" / "half").write_text("")
-    folder = sample_project(place / "home")
-    assert folder == place / "home-sample" / "shop"
-    told = subprocess.run(
-        ("git", "log", "--format=%an %s", "--name-only"),
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert told.split("\n")[0] == "amiral A small shop"
-    assert {"cart.py", "test_cart.py"} <= set(told.split("\n"))
-    (folder / "mine.txt").write_text("x")
-    assert sample_project(place / "home") == folder
-    assert (folder / "mine.txt").exists()
-
-
-def test_without_git_the_sample_is_a_plain_folder(place, monkeypatch):
-    monkeypatch.setenv("PATH", "/nowhere")
-    folder = sample_project(place / "home")
-    assert (folder / "cart.py").exists()
-    assert not (folder / ".git").exists()

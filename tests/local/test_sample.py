@@ -31,8 +31,23 @@ def test_it_lies_beside_the_home_in_a_private_folder_with_one_commit(home):
     assert names >= {".git", "README.md", "cart.py", "test_cart.py"}
     assert "__pycache__" not in names
     told = git(folder, "log", "--format=%s|%an|%ae")
-    assert told == "A small shop|amiral|sample@amiral.invalid\n"
+    assert told == "A small shop|amiral|amiral@amiral.invalid\n"
     assert git(folder, "status", "--porcelain") == ""
+
+
+def test_what_a_killed_start_has_left_half_made_is_made_anew(home):
+    (home.with_name("home-sample") / "shop.new").mkdir(parents=True)
+    (home.with_name("home-sample") / "shop.new" / "half").write_text("")
+    folder = sample_project(home)
+    assert not (folder / "half").exists()
+    assert [path.name for path in folder.parent.iterdir()] == ["shop"]
+
+
+def test_settings_of_the_person_do_not_keep_it_from_being_made(home, monkeypatch):
+    settings = "[commit]\n\tgpgSign = true\n[user]\n\tuseConfigOnly = true\n"
+    (home / ".gitconfig").write_text(f"{settings}[core]\n\thooksPath = /nowhere\n")
+    monkeypatch.setenv("HOME", str(home))
+    assert git(sample_project(home), "rev-list", "--count", "HEAD") == "1\n"
 
 
 def test_its_tests_run(home):

@@ -160,7 +160,7 @@ def test_a_slip_of_the_pen_starts_nothing_and_is_answered_by_a_hint(yard):
     with_process = rig.run("route", "/aprove x", "--json")
     assert with_process.code == 0
     assert with_process.json()["kind"] == "error"
-    assert with_process.json()["suggestion"].split() == ["/approve", "x"]
+    assert with_process.json()["suggestion"] == "/approve"
     assert rig.run("say", "/w:nobody hello").code == 1
     assert rig.told("MessageQueued") == []
     rig.kill()

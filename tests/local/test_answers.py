@@ -92,7 +92,7 @@ def test_a_message_is_routed_without_a_process(capsys, root):
         {
             "kind": "error",
             "error": "No command /aprove. Did you mean /approve x?",
-            "suggestion": "/approve x",
+            "suggestion": "/approve",
         },
     )
     assert unreached(capsys, "route", "hi")[1] == "message to developer: hi\n"

@@ -149,13 +149,13 @@ def _to_worker(seat: str, text: str, workers: Collection[str], name: str) -> Rou
 def _unknown_command(head: _Head, args: str, folded: Mapping[str, str]) -> Routed:
     known = {**folded, **{name: name for name in (*SEATS, NAMED)}}
     close = known.get(nearest(head.name, known), "")
-    suggestion = " ".join(filter(None, (f"/{close}", head.seat, args))) if close else ""
     error = f"No command {one_line(head.written, 40)}."
-    if suggestion:
-        error += f" Did you mean {one_line(suggestion)}?"
-    else:
+    if not close:
         error += " /help lists them; a text for a worker begins with /c, /d or /w:NAME."
-    return Routed(Route.ERROR, error=error, suggestion=suggestion)
+        return Routed(Route.ERROR, error=error)
+    meant = " ".join(filter(None, (f"/{close}", head.seat, args)))
+    error += f" Did you mean {one_line(meant)}?"
+    return Routed(Route.ERROR, error=error, suggestion=f"/{close}")
 
 
 def _head(written: str) -> _Head:

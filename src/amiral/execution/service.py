@@ -204,7 +204,7 @@ class Execution:
         criteria = "\n".join(f"- {text}" for text in spec.acceptance)
         message = f"{spec.title}\n\n{spec.problem}\n\n{criteria}\n\nSpec: {spec.id}"
         commit = await self._worktrees.work.commit(worktree, message, spec.worker)
-        base = await self._worktrees.work.base(worktree)
+        base = await self._worktrees.work.base(worktree, spec.base)
         return commit, await self._worktrees.work.files(worktree, base)
 
     async def _fail(self, spec: Spec, reason: str) -> bool:

@@ -13,7 +13,7 @@ from amiral.projects.git import Git
 from amiral.projects.worktrees import Worktrees
 from amiral.store.brake import Brake
 
-SLOW = "turns: [{match: slow, hang: 2, say: Late.}]\ndefault: {say: ok}\n"
+SLOW = "turns: [{match: slow, hang: 1, say: Late.}]\ndefault: {say: ok}\n"
 
 
 def git(root, *words):

@@ -40,7 +40,6 @@ WORK = """
 """
 CASE = "import unittest\\nclass T(unittest.TestCase):\\n    def test_x(self): %s\\n"
 LATER = "default: {say: ok}\n"
-REJECT = {"reject": "rejected", "approve": "approved", "spec run": "carried out again"}
 
 
 def scenario(*turns):
@@ -252,7 +251,7 @@ def test_what_a_state_does_not_allow_exits_6_and_names_it(shop):
 
     def refused(*commands):
         for command in commands:
-            answer = rig.run(*command.split(), spec, "--json")
+            answer = rig.ask(*command.split(), spec)
             assert (answer.code, answer.json()["error"]["kind"]) == (6, "conflict"), command
             yield answer.json()["error"]["message"]
 
@@ -273,12 +272,12 @@ def test_an_executing_spec_is_left_in_peace(shop):
     rig.ask("approve", spec)
     rig.wait_told("MessageSeen", 2)
     for command in ("approve", "reject", "merge", "discard", "spec run", "spec revise"):
-        answer = rig.run(*command.split(), spec, "--json")
+        answer = rig.ask(*command.split(), spec)
         assert (answer.code, answer.json()["error"]["kind"]) == (6, "conflict"), command
         assert "developer carries it out since" in answer.json()["error"]["message"]
     settled(rig, spec)
     for command in ("approve", "reject", "spec run", "spec revise"):
-        answer = rig.run(*command.split(), spec, "--json")
+        answer = rig.ask(*command.split(), spec)
         assert answer.code == 6
         assert "it is done" in answer.json()["error"]["message"]
     assert len(rig.told("SpecExecuting")) == 1
@@ -388,7 +387,7 @@ def test_killed_at_any_moment_it_is_carried_out_once(shop):
     rig = shop(scenario(spec_of(), work(pause_ms=30))).start()
     before, spec = checkout(rig), ask_for(rig)
     rig.ask("approve", spec)
-    for _ in range(6):
+    for _ in range(5):
         time.sleep(moments.uniform(0, 0.25))
         rig.kill()
         rig.start()

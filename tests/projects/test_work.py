@@ -149,7 +149,8 @@ async def test_a_submodule_is_left_alone_and_nothing_configured_in_it_runs(
     shop.write(".gitattributes", "* filter=x\n", at=inner)
 
     async def look():
-        for act in (worktrees.work.changes, worktrees.work.stage, worktrees.work.is_touched):
+        work = worktrees.work
+        for act in (work.changes, work.stage, work.is_touched, work.check_whole, work.freshen):
             (inner / "a.txt").write_text("1\n")
             subprocess.run(["touch", "-d", "yesterday", inner / "a.txt"], check=True)
             await act(worktree)
@@ -194,7 +195,7 @@ async def test_work_done_on_another_branch_counts(work, worktree, shop, how):
         shop.commit("theirs", at=worktree.folder, work_py="x\n")
     shop.write("new.py", "x\n", at=worktree.folder)
     if how[0] == "--orphan":
-        with pytest.raises(Broken, match="has left its branch"):
+        with pytest.raises(Broken, match="developer has no commit any more"):
             await work.stage(worktree)
         return
     commit = await committed(work, worktree)
@@ -218,7 +219,7 @@ async def test_a_branch_that_holds_other_commits_is_never_moved_off_them(work, w
 async def test_a_branch_that_was_removed_ends_in_a_reason(work, worktree, shop):
     shop.git("update-ref", "-d", "refs/heads/amiral/developer")
     shop.write("new.py", "x\n", at=worktree.folder)
-    with pytest.raises(Broken, match="the branch amiral/developer of developer is gone") as caught:
+    with pytest.raises(Broken, match="developer has no commit any more") as caught:
         await committed(work, worktree)
     assert "reflog" in caught.value.next_step
 
@@ -339,6 +340,20 @@ async def test_a_diff_that_is_too_long_says_so(work, worktree, shop):
     told = await work.diff(worktree, only_commits=False)
     assert told.startswith("… its beginning is left out, it is too long\n")
     assert len(told) < 5 << 20
+
+
+async def test_a_diff_that_cannot_be_made_is_told(work, worktree):
+    (worktree.tree.git_dir / "index").write_bytes(b"nonsense" * 10)
+    with pytest.raises(Broken, match="git"):
+        await work.diff(worktree, only_commits=False)
+
+
+async def test_a_diff_goes_without_an_index_that_cannot_be_read(work, worktree, shop):
+    (worktree.tree.git_dir / "index").unlink()
+    (worktree.tree.git_dir / "index").mkdir()
+    shop.write("new.py", "x\n", at=worktree.folder)
+    (worktree.tree.git_dir / "index").rmdir()
+    assert "+x" in await work.diff(worktree, only_commits=False)
 
 
 async def test_a_diff_runs_nothing(work, worktree, shop, alarm):

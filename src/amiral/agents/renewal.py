@@ -10,7 +10,7 @@ from amiral.agents.driver import Launch
 from amiral.base import events as ev
 from amiral.base.clock import Clock
 from amiral.base.errors import AmiralError, Conflict
-from amiral.processes.spawn import Spawner, Stdio, base_environment
+from amiral.processes.spawn import Child, Spawner, Stdio, base_environment
 from amiral.store.claim import Claim
 from amiral.store.files import write_atomic
 from amiral.store.journal import Journal
@@ -84,6 +84,7 @@ class Renewals:
         before = _content(cli, place)
         env = {**base_environment(), **cli.env, **launch.env}
         stdin, ours = os.pipe()
+        child: Child | None = None
         try:
             given = Stdio(stdin=stdin)
             argv, cwd = launch.argv, launch.cwd
@@ -96,9 +97,10 @@ class Renewals:
                 await self._clock.sleep(_LOOK_S)
             # Killed in the middle of writing, it would leave no login at all.
             await self._clock.sleep(_SETTLED_S)
-            await asyncio.to_thread(child.kill)
-            await child.exited()
         finally:
+            if child is not None:
+                await asyncio.to_thread(child.kill)
+                await child.exited()
             os.close(stdin)
             os.close(ours)
         return _content(cli, place) != before

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import shutil
 import stat
 from collections.abc import AsyncIterator
@@ -14,7 +15,7 @@ from amiral.base.errors import Broken
 from amiral.base.ids import new_id
 from amiral.base.plain import plain
 from amiral.projects import merging
-from amiral.projects.git import Git, Tree, identity
+from amiral.projects.git import Git, Tree, identity, said
 from amiral.store.files import write_atomic
 
 OURS = "amiral/"
@@ -23,7 +24,9 @@ OURS = "amiral/"
 _CONFIGURATION = ":(top,glob)**/.amiral/**"
 _WITHOUT_OURS = ":(exclude,top,glob)**/.amiral/**"
 _AS_TEXT = ("--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short")
+_SOME_COULD_NOT = 1
 _LONGEST_LINK = 4096
+_HEAD = re.compile(r"ref: refs/\S+|[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,11 @@ class Work:
 
     async def tip(self, worktree: Worktree) -> str:
         """Name the newest commit of a worktree."""
-        return await self._git.ask(worktree.tree, "rev-parse", "--verify", "HEAD^{commit}")
+        ran = await self._git.run(worktree.tree, "rev-parse", "--verify", "HEAD^{commit}")
+        if ran.code != 0:
+            reason = f"{worktree.name} has no commit any more: {said(ran)}"
+            raise Broken(reason, f"git -C {worktree.tree.work_tree} reflog tells what it had")
+        return ran.out.decode().strip()
 
     async def base(self, worktree: Worktree, known: str = "") -> str:
         """Name the newest commit shared with the checkout; its newest one where none is.
@@ -97,12 +104,16 @@ class Work:
     def tidy(self, worktree: Worktree) -> None:
         """Put git's links back and remove a killed git's locks; only while nobody works there."""
         _relink(worktree.tree)
+        head = worktree.tree.git_dir / "HEAD"
+        if not _HEAD.fullmatch(_line_of(head)):
+            write_atomic(head, f"ref: refs/heads/{worktree.branch}\n", mode=0o644)
         for lock in ("index.lock", "HEAD.lock"):
-            (worktree.tree.git_dir / lock).unlink(missing_ok=True)
+            _unlock(worktree.tree.git_dir / lock)
 
     async def check_whole(self, worktree: Worktree) -> None:
         """Raise Broken when a merge was left half done."""
-        told = await self._git.ask(worktree.tree, "diff", "--name-only", "--diff-filter=U", "-z")
+        words = ("--name-only", "--diff-filter=U", "-z", "--ignore-submodules=all")
+        told = await self._git.ask(worktree.tree, "diff", *words)
         files = ", ".join(name for name in told.split("\0") if name)
         if files:
             raise Broken(f"a merge was left half done: {files}", f"have {worktree.name} finish it")
@@ -168,31 +179,32 @@ class Work:
             nested = await self._nested(worktree, base)
             left_out = [f":(exclude,top,literal){name.rstrip('/')}" for name in nested]
             words = ("add", "--all", "--ignore-errors", "--", *await self._paths(base), *left_out)
-            await self._git.run(worktree.tree, *words, env=env)
+            ran = await self._git.run(worktree.tree, *words, env=env)
+            if ran.code not in (0, _SOME_COULD_NOT):
+                raise Broken(f"git add failed: {said(ran)}")
             text = await self._text(worktree.tree, env, "--cached", base)
         told = [f"left out, a repository of its own: {name}" for name in nested]
         return "\n".join([*([text] if text else []), *told])
 
     async def _text(self, tree: Tree, env: dict[str, str], *what: str) -> str:
         ran = await self._git.run(tree, "diff", *_AS_TEXT, *what, env=env)
+        if ran.code != 0:
+            raise Broken(f"git diff failed: {said(ran)}")
         text = ran.out.decode("utf-8", "replace").rstrip("\n")
         return f"… its beginning is left out, it is too long\n{text}" if ran.is_cut else text
 
     async def _come_back(self, worktree: Worktree) -> None:
         """See that the branch holds what was committed, on whatever branch an agent did it."""
-        ours, place = f"refs/heads/{worktree.branch}", worktree.tree.work_tree
-        if not await self._git.tells(self._root, "show-ref", "--verify", "--quiet", ours):
-            reason = f"the branch {worktree.branch} of {worktree.name} is gone"
-            raise Broken(reason, f"git -C {place} reflog tells what it held")
+        ours, tip = f"refs/heads/{worktree.branch}", await self.tip(worktree)
         head = await self._git.run(worktree.tree, "symbolic-ref", "--quiet", "HEAD")
         if head.out.decode("utf-8", "replace").strip() == ours:
             return
         if not await self._git.tells(worktree.tree, "merge-base", "--is-ancestor", ours, "HEAD"):
             raise Broken(
                 f"{worktree.name} has left its branch {worktree.branch}, which holds other commits",
-                f"git -C {place} switch {worktree.branch}",
+                f"git -C {worktree.tree.work_tree} switch {worktree.branch}",
             )
-        await self._git.ask(worktree.tree, "update-ref", ours, await self.tip(worktree))
+        await self._git.ask(worktree.tree, "update-ref", ours, tip)
         await self._git.ask(worktree.tree, "symbolic-ref", "HEAD", ours)
 
     async def _nested(self, worktree: Worktree, base: str) -> list[str]:
@@ -224,7 +236,7 @@ async def _borrowed_index(worktree: Worktree) -> AsyncIterator[dict[str, str]]:
     tree = worktree.tree
     copy = tree.work_tree.with_name(f"{worktree.name}.index-{new_id(8)}")
     try:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):
             # With its time, by which git knows what may have changed since it looked last.
             await asyncio.to_thread(shutil.copy2, tree.git_dir / "index", copy)
         yield {"GIT_INDEX_FILE": str(copy)}
@@ -243,6 +255,13 @@ def _relink(tree: Tree) -> None:
         told = tree.git_dir / name
         if os.path.normpath(tree.git_dir / _line_of(told)) != str(leads_to):
             write_atomic(told, f"{leads_to}\n", mode=0o644)
+
+
+def _unlock(lock: Path) -> None:
+    try:
+        lock.unlink(missing_ok=True)
+    except OSError as error:
+        raise Broken(f"{lock} cannot be removed: {error.strerror}", f"remove {lock}") from error
 
 
 def _line_of(link: Path) -> str:

@@ -18,6 +18,7 @@ from amiral.store.files import ensure_private_folder, write_atomic
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _DEED = re.compile(r"(making|made|leaving) (amiral/[a-z0-9_-]{1,50}) ([a-z0-9]{8})\n")
+_OF_OURS = re.compile(r"[a-z0-9_-]+\.(new|index)-[a-z0-9]{8}(\.lock)?")
 _MOST_BRANCHES = 9
 
 
@@ -33,12 +34,16 @@ class _Deed:
 
     The branch is ours from `making` on. Only one that is `made` is worked in: until then, and from
     `leaving` on, its folder may be in any state, and nothing of worth is in it. `id` parts it from
-    others of its name: git keeps its record under `<name>.<id>`, where it was made.
+    others of its name.
     """
 
     state: _State
     branch: str
     id: str
+
+    def made_as(self, name: str) -> str:
+        """Name the folder in which it was made, and so git's own record of it for ever."""
+        return f"{name}.new-{self.id}"
 
 
 class Worktrees:
@@ -114,7 +119,7 @@ class Worktrees:
             message = f"Discarded: {worktree.name}"
             kept = await self.work.commit(worktree, message, "amiral", even_empty=True)
         failpoint("worktree.kept")
-        deed = _Deed(_State.LEAVING, worktree.branch, worktree.tree.git_dir.suffix[1:])
+        deed = _Deed(_State.LEAVING, worktree.branch, worktree.tree.git_dir.name[-8:])
         self._note(worktree.name, deed)
         failpoint("worktree.leaving")
         await self._leave(worktree.name, deed)
@@ -129,7 +134,7 @@ class Worktrees:
             except AmiralError as error:
                 told.append(f"worktree {file.stem}: {error.message}")
         for left in self._folder.glob("*.*"):
-            if left.suffix != ".state":
+            if _OF_OURS.fullmatch(left.name):
                 await asyncio.to_thread(_remove_tree, left)
         return told
 
@@ -158,7 +163,7 @@ class Worktrees:
         making = _Deed(_State.MAKING, branch, new_id(8))
         self._note(name, making)
         failpoint("worktree.making")
-        fresh = self._folder / f"{name}.{making.id}"
+        fresh = self._folder / making.made_as(name)
         known = await self._has_branch(branch)
         words = (str(fresh), branch) if known else ("--no-track", "-b", branch, str(fresh), "HEAD")
         await self._git.ask(self.root, "worktree", "add", "--quiet", *words)
@@ -175,7 +180,7 @@ class Worktrees:
         A git that was killed may have left anything, so git is not asked to do it.
         """
         common = await self._common()
-        record = common / "worktrees" / f"{name}.{deed.id}"
+        record = common / "worktrees" / deed.made_as(name)
         for path in (self._path(name), self._folder / record.name, record):
             await asyncio.to_thread(_remove_tree, path)
         with contextlib.suppress(OSError):
@@ -185,9 +190,12 @@ class Worktrees:
     async def _leave(self, name: str, deed: _Deed) -> None:
         await self._clear(name, deed)
         failpoint("worktree.removed")
-        if await self._has_branch(deed.branch):
-            await self._git.ask(self.root, "update-ref", "-d", f"refs/heads/{deed.branch}")
-        (self._folder / f"{name}.state").unlink()
+        words = ("for-each-ref", "--format=%(worktreepath)")
+        user = await self._git.ask(self.root, *words, f"refs/heads/{deed.branch}")
+        if user:
+            raise Broken(f"{deed.branch} is checked out in {user}", f"git -C {user} switch …")
+        await self._git.ask(self.root, "update-ref", "-d", f"refs/heads/{deed.branch}")
+        (self._folder / f"{name}.state").unlink(missing_ok=True)
 
     async def _free_branch(self, name: str) -> str:
         """Choose a branch that nobody has: it may be the user's, or another project's."""
@@ -208,7 +216,7 @@ class Worktrees:
 
     async def _at(self, name: str, deed: _Deed) -> Worktree:
         common, path = await self._common(), self._path(name).resolve()
-        record = common / "worktrees" / f"{name}.{deed.id}"
+        record = common / "worktrees" / deed.made_as(name)
         if not record.is_dir():
             raise Broken(
                 f"git does not know the worktree {path} any more",

@@ -138,7 +138,7 @@ class Execution:
 
         def decide(read: Rows) -> tuple[list[ev.Event], None]:
             now = rows.named(read, spec.id)
-            pass
+            check(now, Wish.CLAIM, iso_utc(now.since_ms))
             return make(now), None
 
         try:

@@ -205,6 +205,19 @@ def test_the_router_is_total_and_only_known_workers_get_messages_p09(text, worke
     assert describe(found).startswith(found.kind)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("/d hi", "message to developer: hi"),
+        ("/approve a1b2c3d4", "command approve a1b2c3d4"),
+        ("stop", "stop emergency-stop"),
+        ("", "ignored: The message is empty."),
+    ],
+)
+def test_a_route_is_told_in_one_line(text, told):
+    assert describe(routed(text)) == told
+
+
 @given(MESSAGES)
 def test_a_slash_never_falls_to_the_active_worker_p09(text):
     found = routed(f"/{text}", active="data_keeper")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from amiral.base import events as ev
-from amiral.specs.card import card, cards, in_full, line
+from amiral.specs.card import call, card, cards, in_full, line, needs_owner
 from amiral.specs.spec import Status, create
 
 DRAFT = create(
@@ -73,6 +73,22 @@ def test_a_card_says_how_far_a_spec_is_and_what_can_be_done(spec, progress, comm
     *_, told, last = card(spec).split("\n")
     assert told == progress
     assert last.startswith(commands)
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        (DRAFT, "? spec a1b2c3d4 waits: {}\n  amiral approve a1b2c3d4"),
+        (FAILED, "? spec a1b2c3d4 failed: {}\n  amiral spec run a1b2c3d4"),
+    ],
+)
+def test_a_spec_that_waits_for_its_owner_calls_with_the_command_that_answers(spec, told):
+    assert needs_owner(spec)
+    assert call(spec) == told.format(DRAFT.title)
+
+
+def test_a_spec_on_its_way_or_ended_does_not_call():
+    assert not any(map(needs_owner, (APPROVED, REJECTED, EXECUTING, DONE)))
 
 
 def test_r44_the_card_of_a_later_revision_approves_that_revision_only():

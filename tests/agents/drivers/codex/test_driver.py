@@ -13,15 +13,19 @@ from amiral.agents.driver import (
     Opened,
     Retrying,
     Said,
+    Seat,
     Seen,
+    Settlement,
     Usage,
     Used,
 )
 from amiral.agents.drivers.codex.driver import DRIVER, UNASKED, CodexState, Window
+from amiral.agents.drivers.codex.launch import login, plan
 
 OPEN = CodexState(thread="t")
 RUNNING = CodexState(thread="t", turn="u1")
 RESET_S = 1_796_056_075
+SEAT = Seat("backend", ("codex",), "/project", "/w/[home]", "/w/tmp", "", "all", 3, "", {})
 
 
 def read(before: CodexState, /, **event):
@@ -43,6 +47,24 @@ def ended(status: str, before: CodexState = RUNNING, turn: str = "u1", **more):
 
 def failed(info, message="no", before=RUNNING):
     return ended("failed", before, error={"message": message, "codexErrorInfo": info}).signals
+
+
+# ---- the CLI itself
+
+
+def test_the_cli_is_asked_for_its_version():
+    assert DRIVER.version_command(("codex", "-c", "a=1")) == ("codex", "-c", "a=1", "--version")
+
+
+def test_a_thread_begins_with_nothing_known_of_it():
+    assert DRIVER.open(SEAT) == (CodexState(), plan(SEAT))
+    assert DRIVER.login({}) == login({})
+
+
+def test_the_record_of_a_thread_is_found_whatever_its_day_and_settles_a_message():
+    wanted = "/w/[[]home]/sessions/*/*/*/rollout-*-key.jsonl"
+    assert DRIVER.transcript(SEAT, "key") == wanted
+    assert DRIVER.settle([], "m1", "hello") == Settlement("absent")
 
 
 # ---- what it says and is told
@@ -174,6 +196,11 @@ def test_what_is_said_is_told_whole_and_once():
     assert item("completed", "agentMessage", text="").signals == ()
     assert item("completed", "reasoning", text="hm").signals == ()
     assert item("completed", "agentMessage", CodexState("t", "u9"), text="late").signals == ()
+
+
+def test_a_command_that_runs_is_told_without_the_shell_around_it():
+    used = item("started", "commandExecution", command="/bin/bash -lc 'make test'")
+    assert used.signals == (Used("Bash", "make test"),)
 
 
 def test_other_tools_are_told_by_their_names():

@@ -117,7 +117,7 @@ def test_everything_is_stopped_and_released_from_the_page(page, rig):
     page.find("document.getElementById('confirm-yes').click()")
     page.says("is on")
     until(lambda: rig.ask("health").json()["stop_id"], "the stop")
-    assert rig.running() == []
+    until(lambda: rig.running() == [], "the end of every agent")
     page.click("Release")
     until(lambda: not rig.ask("health").json()["stop_id"], "the release")
     page.until("!document.getElementById('needs').innerText.includes('is on')")

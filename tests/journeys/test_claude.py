@@ -3,7 +3,6 @@
 import json
 import os
 import shlex
-import shutil
 import signal
 import sys
 from pathlib import Path
@@ -19,15 +18,6 @@ SUBSCRIPTION = {"CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-dummy-0123456789"}
 WRITE = 'use: {tool: write, args: {path: made.txt, text: "made\\n"}}'
 
 
-@pytest.fixture(scope="module")
-def clis():
-    """The folder of the agent CLIs; in CI a missing one fails."""
-    folder = Path(os.environ.get("AMIRAL_CLIS") or ROOT / "clis")
-    if shutil.which("claude", path=folder / "node_modules" / ".bin") is None:
-        pytest.skip(f"there is no Claude Code in {folder}: make clis")
-    return str(folder)
-
-
 @pytest.fixture
 def with_claude(yard, model, clis):
     """Give a function that starts a scripted model and a rig whose workers are Claude Code."""
@@ -37,7 +27,7 @@ def with_claude(yard, model, clis):
         served = model(scenario, "" if is_sample else str(yard.folder / "shop"))
         models.append(served.__enter__())
         config = f'[drivers.claude]\nenv = {{ANTHROPIC_BASE_URL = "{served.url}"}}\n'
-        rig = yard.rig(config, {"AMIRAL_CLIS": clis, **login, **environ})
+        rig = yard.rig(config, {"AMIRAL_CLIS": clis("claude"), **login, **environ})
         if is_sample:
             rig.project = rig.home.with_name("home-sample") / "shop"
             rig.where = ("--sample",)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 from pathlib import Path
 
@@ -27,15 +26,6 @@ env_key = "SCRIPTED_KEY"
 """
 
 
-@pytest.fixture(scope="module")
-def clis():
-    """The folder of the agent CLIs; in CI a missing one fails."""
-    folder = Path(os.environ.get("AMIRAL_CLIS") or ROOT / "clis")
-    if shutil.which("codex", path=folder / "node_modules" / ".bin") is None:
-        pytest.skip(f"there is no Codex in {folder}: make clis")
-    return str(folder)
-
-
 @pytest.fixture
 def with_codex(yard, model, clis):
     """Give a function that starts a scripted model and a rig whose workers are Codex."""
@@ -44,7 +34,7 @@ def with_codex(yard, model, clis):
     def start(scenario, config=CONFIG, **environ):
         served = model(scenario)
         models.append(served.__enter__())
-        environ = {"AMIRAL_CLIS": clis, "SCRIPTED_KEY": KEY, **environ}
+        environ = {"AMIRAL_CLIS": clis("codex"), "SCRIPTED_KEY": KEY, **environ}
         rig = yard.rig(config.replace("{url}", served.url), environ)
         return rig.start(), served
 

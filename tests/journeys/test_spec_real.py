@@ -1,7 +1,5 @@
 """From a question to a commit with the real CLIs: consult, spec, approve, execute, done."""
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -43,14 +41,6 @@ env_key = "SCRIPTED_KEY"
 KEY = "sk-ant-dummy-0123456789abcdef"
 
 
-def clis(program):
-    """Give the folder of the agent CLIs; in CI a missing one fails."""
-    folder = Path(os.environ.get("AMIRAL_CLIS") or ROOT / "clis")
-    if shutil.which(program, path=folder / "node_modules" / ".bin") is None:
-        pytest.skip(f"there is no {program} in {folder}: make clis")
-    return str(folder)
-
-
 def git(folder, *words):
     command = ("git", "-C", str(folder), *words)
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -63,7 +53,7 @@ def git(folder, *words):
         pytest.param("codex", CODEX, {"SCRIPTED_KEY": KEY}, id="codex"),
     ],
 )
-def test_a_question_becomes_a_spec_and_the_spec_a_commit(yard, model, program, config, login):
+def test_a_question_becomes_a_spec_and_the_spec_a_commit(yard, model, clis, program, config, login):
     """S0.7, S0.8, S0.9, S0.12, S0.18."""
     environ = {"AMIRAL_CLIS": clis(program), **login}
     with model(SCENARIO) as served:

@@ -120,11 +120,13 @@ async def test_s0_34_every_transition_is_a_line_with_who_made_it(
     await tell("m2", BLOCK, reply_to=spec_id)
     await until(lambda: rows.drafts(journal.rows))
     await queue.approve(spec_id, "owner")
-    await queue.claim(spec_id, "developer", "m3", "b", "c0")
-    await queue.tested(spec_id, "pytest", "no", passed=False)
-    await queue.fail(spec_id, "tests")
-    await queue.claim(spec_id, "developer", "m4", "b", "c0")
-    await queue.done(spec_id, "c1", ("x",), (), "done")
+    await journal.append(
+        ev.SpecExecuting(spec_id, 1, "developer", "m3", "b", "c0"),
+        ev.SpecTested(spec_id, 1, False, "pytest", "no"),
+        ev.SpecFailed(spec_id, 1, "tests"),
+        ev.SpecExecuting(spec_id, 2, "developer", "m4", "b", "c0"),
+        ev.SpecDone(spec_id, 2, "c1", ("x",), (), "done"),
+    )
     await queue.merged(spec_id, "c2", "owner")
     await until(lambda: [line["event"] for line in shop.log("specs")][-1:] == ["done"])
     lines = shop.log("specs")

@@ -3,6 +3,7 @@
 import asyncio
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,7 +17,7 @@ from amiral.specs import rows
 from amiral.specs.spec import Spec, Status, advance, create
 from amiral.specs.store import Specs
 from amiral.specs.tables import SPECS
-from amiral.specs.transition import Wish
+from amiral.specs.transition import Wish, may
 from amiral.store.journal import Journal
 from amiral.testbench.fake_clock import FakeClock
 
@@ -26,6 +27,14 @@ def created(spec_id, conversation="consultant-owner"):
         *(spec_id, f"Title {spec_id}", "P", "A", ("a", "b"), ("f",), "low", "consultant"),
         *(conversation, f"m{spec_id}"),
     )
+
+
+def executing(spec_id, attempt=1):
+    return ev.SpecExecuting(spec_id, attempt, "developer", f"m-{spec_id}", "b", "c0")
+
+
+def done(spec_id):
+    return ev.SpecDone(spec_id, 1, "c1", ("a", "b"), ("f",), "done")
 
 
 @pytest.fixture
@@ -83,26 +92,26 @@ async def test_an_unknown_id_is_told_with_the_nearest(specs, journal):
     assert (await specs.approve(" A1B2C3D4 ", "owner")).id == "a1b2c3d4"
 
 
-async def test_s0_12_one_spec_at_a_time_is_carried_out(specs, journal):
+async def test_approved_specs_wait_in_the_order_of_their_approval(specs, journal):
     await journal.append(created("s1"), created("s2"))
     for spec_id in ("s2", "s1"):
         await specs.approve(spec_id, "owner")
     assert [spec.id for spec in rows.approved(journal.rows)] == ["s2", "s1"]
-    claims = [specs.claim(one, "developer", f"m-{one}", "b", "c0") for one in ("s1", "s2")]
-    first, second = await asyncio.gather(*claims, return_exceptions=True)
-    assert isinstance(first, Spec)
-    assert (first.status, first.attempt, first.task) == ("executing", 1, "m-s1")
-    assert isinstance(second, Conflict)
-    assert second.message == "spec s2 has to wait: developer carries out s1"
-    assert rows.executing(journal.rows) == first
+    await journal.append(executing("s2"))
+    carried = rows.executing(journal.rows)
+    assert carried is not None
+    assert (carried.id, carried.status, carried.attempt, carried.task) == (
+        *("s2", "executing", 1, "m-s2"),
+    )
+    assert [spec.id for spec in rows.approved(journal.rows)] == ["s1"]
 
 
 async def test_a_failed_attempt_waits_until_it_is_ordered_again(specs, journal):
     await journal.append(created("s1"))
     await specs.approve("s1", "owner")
-    await specs.claim("s1", "developer", "m", "b", "c0")
-    await specs.tested("s1", "pytest", "1 of 2 fails", passed=False)
-    failed = await specs.fail("s1", "1 of 2 fails")
+    tested = ev.SpecTested("s1", 1, False, "pytest", "1 of 2 fails")
+    await journal.append(executing("s1"), tested, ev.SpecFailed("s1", 1, "1 of 2 fails"))
+    failed = rows.named(journal.rows, "s1")
     assert (failed.status, failed.is_failed, failed.tests) == ("approved", True, "1 of 2 fails")
     assert rows.approved(journal.rows) == []
     again = await specs.run_again("s1", "owner")
@@ -131,8 +140,7 @@ async def test_p01_the_tables_are_the_same_when_filled_again(specs, journal):
     await journal.append(created("s1"), created("s2"), created("s3"))
     await specs.reject("s3", "owner", "no")
     await specs.approve("s1", "owner")
-    await specs.claim("s1", "developer", "m", "b", "c0")
-    await specs.done("s1", "c1", ("a", "b"), ("f",), "done")
+    await journal.append(executing("s1"), done("s1"))
     await specs.merged("s1", "c2", "owner")
     await specs.discarded("s1", "owner")
     before = rows.every(journal.rows)
@@ -141,7 +149,7 @@ async def test_p01_the_tables_are_the_same_when_filled_again(specs, journal):
     assert [spec.id for spec in before] == ["s1", "s2", "s3"]
 
 
-WISHES = {
+WISHES: dict[Wish, Any] = {
     Wish.APPROVE: (lambda q, s: q.approve(s, "owner"), lambda s: ev.SpecApproved(s.id)),
     Wish.REJECT: (lambda q, s: q.reject(s, "owner", "r"), lambda s: ev.SpecRejected(s.id, "r")),
     Wish.SEND_BACK: (
@@ -149,29 +157,19 @@ WISHES = {
         lambda s: None if s.status == "rejected" else ev.SpecRejected(s.id, "b"),
     ),
     Wish.RUN: (lambda q, s: q.run_again(s, "owner"), lambda s: ev.SpecApproved(s.id, s.reason)),
-    Wish.CLAIM: (
-        lambda q, s: q.claim(s, "developer", "m", "b", "c0"),
-        lambda s: ev.SpecExecuting(s.id, s.attempt + 1, "developer", "m", "b", "c0"),
-    ),
-    Wish.TEST: (
-        lambda q, s: q.tested(s, "pytest", "ok", passed=True),
-        lambda s: ev.SpecTested(s.id, s.attempt, True, "pytest", "ok"),
-    ),
-    Wish.FAIL: (
-        lambda q, s: q.fail(s, "broke", "owner"),
-        lambda s: ev.SpecFailed(s.id, s.attempt, "broke"),
-    ),
-    Wish.FINISH: (
-        lambda q, s: q.done(s, "c1", ("x",), ("f",), "t"),
-        lambda s: ev.SpecDone(s.id, s.attempt, "c1", ("x",), ("f",), "t"),
-    ),
     Wish.MERGE: (
         lambda q, s: q.merged(s, "c2", "owner"),
         lambda s: ev.SpecMerged(s.id, s.branch, "c2"),
     ),
     Wish.DISCARD: (lambda q, s: q.discarded(s, "owner"), lambda s: ev.SpecDiscarded(s.id)),
 }
-BY = {Wish.CLAIM: "amiral", Wish.TEST: "amiral", Wish.FINISH: "amiral"}
+WORK = (
+    (Wish.CLAIM, lambda s: executing(s.id, s.attempt + 1)),
+    (Wish.TEST, lambda s: ev.SpecTested(s.id, s.attempt, True, "pytest", "ok")),
+    (Wish.FAIL, lambda s: ev.SpecFailed(s.id, s.attempt, "broke")),
+    (Wish.FINISH, lambda s: done(s.id)),
+)
+"""What execution enters by itself, each from the state that `check` allows it in."""
 
 
 def allowed(spec, wish):
@@ -224,11 +222,9 @@ class SpecLives(RuleBasedStateMachine):
         ask, make = WISHES[wish]
         self.clock.jump(7)
         old = self.model[spec_id]
-        is_busy = any(spec.status == "executing" for spec in self.model.values())
-        if allowed(old, wish) and not (wish is Wish.CLAIM and is_busy):
-            event = make(old)
-            by, at = BY.get(wish, "owner"), self.clock.now_ms()
-            new = old if event is None else advance(old, event, by, at)
+        if allowed(old, wish):
+            event, at = make(old), self.clock.now_ms()
+            new = old if event is None else advance(old, event, "owner", at)
             assert self.runner.run(ask(self.queue, spec_id)) == new
             self.model[spec_id] = new
             return
@@ -238,6 +234,19 @@ class SpecLives(RuleBasedStateMachine):
         assert spec_id in caught.value.message
         assert caught.value.next_step
         assert self.journal.last_seq == seq
+
+    @rule(spec_id=ids, work=st.sampled_from(WORK))
+    def carry_out(self, spec_id, work):
+        wish, make = work
+        old = self.model[spec_id]
+        assert may(old, wish) == allowed(old, wish)
+        is_busy = any(spec.status == "executing" for spec in self.model.values())
+        if not may(old, wish) or (wish is Wish.CLAIM and is_busy):
+            return
+        event = make(old)
+        self.clock.jump(7)
+        self.runner.run(self.journal.append(event))
+        self.model[spec_id] = advance(old, event, "amiral", self.clock.now_ms())
 
     @rule(spec_id=ids)
     def revise(self, spec_id):

@@ -1,7 +1,7 @@
 """What is read back from the tables of specs, as values."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -15,9 +15,7 @@ from amiral.store.journal import Rows
 READER: Final = "specs"
 """The reader of answers for SPEC blocks, in `AnswerRead`."""
 
-_COLUMNS: Final = ", ".join(f'"{field.name}"' for field in fields(Spec))
-_SELECT: Final = f"select {_COLUMNS} from specs"  # noqa: S608 - our own words
-_TUPLES: Final = ("acceptance", "files", "ticks")
+_SELECT: Final = "select spec from specs"
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Asked:
 def find(read: Rows, spec_id: str) -> Spec | None:
     """Read one spec."""
     found = read(f"{_SELECT} where id = ?", spec_id)
-    return _spec(found[0]) if found else None
+    return read_spec(found[0][0]) if found else None
 
 
 def named(read: Rows, typed: str) -> Spec:
@@ -113,12 +111,10 @@ def _in_state(read: Rows, status: Status) -> list[Spec]:
     return _specs(read(f"{_SELECT} where status = ? order by since_seq", status))
 
 
-def _specs(rows: Iterable[tuple[Any, ...]]) -> list[Spec]:
-    return [_spec(row) for row in rows]
+def read_spec(told: bytes) -> Spec:
+    """Read a spec as its row tells it."""
+    return msgspec.json.decode(told, type=Spec)
 
 
-def _spec(row: tuple[Any, ...]) -> Spec:
-    values = dict(zip((field.name for field in fields(Spec)), row, strict=True))
-    values |= {name: msgspec.json.decode(values[name], type=tuple[str, ...]) for name in _TUPLES}
-    values |= {"status": Status(values["status"]), "is_failed": bool(values["is_failed"])}
-    return Spec(**values)
+def _specs(found: Iterable[tuple[Any, ...]]) -> list[Spec]:
+    return [read_spec(told) for (told,) in found]

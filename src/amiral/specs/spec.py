@@ -8,6 +8,19 @@ from amiral.base import events as ev
 COMPLEXITIES = ("low", "medium", "high")
 LONGEST_TITLE = 120
 
+Note = ev.SpecTested | ev.SpecMerged | ev.SpecDiscarded
+"""What is noted about a spec and leaves its state as it is."""
+
+Move = (
+    ev.SpecRevised
+    | ev.SpecApproved
+    | ev.SpecRejected
+    | ev.SpecExecuting
+    | ev.SpecFailed
+    | ev.SpecDone
+)
+"""What puts a spec into another state."""
+
 
 class Status(StrEnum):
     """The five states of a spec (S0.17)."""
@@ -113,7 +126,7 @@ def create(event: ev.SpecCreated, at_ms: int) -> Spec:
     )
 
 
-def advance(spec: Spec, event: ev.Event, by: str, at_ms: int) -> Spec:
+def advance(spec: Spec, event: Move | Note, by: str, at_ms: int) -> Spec:
     """Give the spec as it is after one of its events, entered in the journal by `by`."""
     moved = replace(spec, by=by, since_ms=at_ms, updated_ms=at_ms, reason="", is_failed=False)
     match event:
@@ -162,7 +175,7 @@ def _executing(spec: Spec, event: ev.SpecExecuting) -> Spec:
     )
 
 
-def _noted(spec: Spec, event: ev.Event) -> Spec:
+def _noted(spec: Spec, event: Note) -> Spec:
     """Take up what leaves the state as it is."""
     match event:
         case ev.SpecTested(summary=summary):

@@ -6,13 +6,11 @@ from amiral.base import events as ev
 from amiral.base.clock import Clock, iso_utc
 from amiral.base.errors import Conflict
 from amiral.specs import rows
-from amiral.specs.spec import Spec, Status, advance
-from amiral.specs.transition import Wish, check, way_out
+from amiral.specs.spec import Move, Note, Spec, Status, advance
+from amiral.specs.transition import Wish, check
 from amiral.store.journal import Journal, Rows
 
-OURSELVES = "amiral"
-
-Make = Callable[[Spec, Rows], ev.Event | None]
+Make = Callable[[Spec], Move | Note | None]
 """What is entered of a spec that may be changed so; None when nothing has to be."""
 
 
@@ -29,7 +27,7 @@ class Specs:
     async def approve(self, spec_id: str, by: str, revision: int = 0) -> Spec:
         """Approve a draft; with a `revision`, only while that is what one would approve."""
 
-        def make(spec: Spec, _read: Rows) -> ev.Event:
+        def make(spec: Spec) -> Move:
             if revision not in (0, spec.revision):
                 raise Conflict(
                     f"spec {spec.id} is at revision {spec.revision}, not {revision} any more",
@@ -42,13 +40,13 @@ class Specs:
     async def reject(self, spec_id: str, by: str, reason: str = "") -> Spec:
         """Reject a draft, or take an approval back."""
         return await self._change(
-            Wish.REJECT, spec_id, by, lambda spec, _: ev.SpecRejected(spec.id, reason)
+            Wish.REJECT, spec_id, by, lambda spec: ev.SpecRejected(spec.id, reason)
         )
 
     async def send_back(self, spec_id: str, by: str, reason: str = "") -> Spec:
         """See that a spec is rejected, so that its author may revise it."""
 
-        def make(spec: Spec, _read: Rows) -> ev.Event | None:
+        def make(spec: Spec) -> Move | None:
             return None if spec.status is Status.REJECTED else ev.SpecRejected(spec.id, reason)
 
         return await self._change(Wish.SEND_BACK, spec_id, by, make)
@@ -56,65 +54,19 @@ class Specs:
     async def run_again(self, spec_id: str, by: str) -> Spec:
         """Put a spec whose last attempt failed back into the queue, with why it failed."""
         return await self._change(
-            Wish.RUN, spec_id, by, lambda spec, _: ev.SpecApproved(spec.id, spec.reason)
+            Wish.RUN, spec_id, by, lambda spec: ev.SpecApproved(spec.id, spec.reason)
         )
-
-    async def claim(self, spec_id: str, worker: str, message: str, branch: str, base: str) -> Spec:
-        """Give an approved spec to a worker; Conflict while another one is carried out."""
-
-        def make(spec: Spec, read: Rows) -> ev.Event:
-            other = rows.executing(read)
-            if other is not None:
-                raise Conflict(
-                    f"spec {spec.id} has to wait: {other.worker} carries out {other.id}",
-                    way_out(other),
-                )
-            attempt = spec.attempt + 1
-            return ev.SpecExecuting(spec.id, attempt, worker, message, branch, base)
-
-        return await self._change(Wish.CLAIM, spec_id, OURSELVES, make)
-
-    async def tested(self, spec_id: str, command: str, summary: str, *, passed: bool) -> Spec:
-        """Note what the project's own tests say of the work."""
-
-        def make(spec: Spec, _read: Rows) -> ev.Event:
-            return ev.SpecTested(spec.id, spec.attempt, passed, command, summary)
-
-        return await self._change(Wish.TEST, spec_id, OURSELVES, make)
-
-    async def fail(self, spec_id: str, reason: str, by: str = OURSELVES) -> Spec:
-        """End an attempt that did not come to its end: the spec is approved again, and waits."""
-
-        def make(spec: Spec, _read: Rows) -> ev.Event:
-            return ev.SpecFailed(spec.id, spec.attempt, reason)
-
-        return await self._change(Wish.FAIL, spec_id, by, make)
-
-    async def done(
-        self,
-        spec_id: str,
-        commit: str,
-        ticks: tuple[str, ...],
-        files: tuple[str, ...],
-        summary: str,
-    ) -> Spec:
-        """Note that a spec was carried out: committed, with what met each criterion."""
-
-        def make(spec: Spec, _read: Rows) -> ev.Event:
-            return ev.SpecDone(spec.id, spec.attempt, commit, ticks, files, summary)
-
-        return await self._change(Wish.FINISH, spec_id, OURSELVES, make)
 
     async def merged(self, spec_id: str, commit: str, by: str) -> Spec:
         """Note that the work was taken into the project's branch, as `commit`."""
         return await self._change(
-            Wish.MERGE, spec_id, by, lambda spec, _: ev.SpecMerged(spec.id, spec.branch, commit)
+            Wish.MERGE, spec_id, by, lambda spec: ev.SpecMerged(spec.id, spec.branch, commit)
         )
 
     async def discarded(self, spec_id: str, by: str, reason: str = "") -> Spec:
         """Note that the worktree and branch of a spec are gone."""
         return await self._change(
-            Wish.DISCARD, spec_id, by, lambda spec, _: ev.SpecDiscarded(spec.id, reason)
+            Wish.DISCARD, spec_id, by, lambda spec: ev.SpecDiscarded(spec.id, reason)
         )
 
     def check(self, spec_id: str, wish: Wish) -> Spec:
@@ -127,7 +79,7 @@ class Specs:
         def decide(read: Rows) -> tuple[list[ev.Event], Spec]:
             spec = rows.named(read, spec_id)
             check(spec, wish, iso_utc(spec.since_ms))
-            event = make(spec, read)
+            event = make(spec)
             if event is None:
                 return [], spec
             return [event], advance(spec, event, by, now_ms)

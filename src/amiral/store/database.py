@@ -69,9 +69,9 @@ class Database:
             raise TypeError(f"not a query: {sql}")
         return cursor.fetchall()
 
-    def run(self, sql: str, args: Sequence[Any] = ()) -> None:
-        """Execute one statement."""
-        self._connection.execute(sql, args)
+    def run(self, sql: str, args: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Execute one statement and answer its rows."""
+        return self._connection.execute(sql, args).fetchall()
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Execute one statement for every row."""

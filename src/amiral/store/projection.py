@@ -10,8 +10,8 @@ from amiral.base.ids import digest, new_id
 from amiral.store.codec import Stamped, known_events, read_row, to_row
 from amiral.store.database import Database, is_machine_fault
 
-Write = Callable[[str, Sequence[Any]], None]
-"""Executes one SQL statement with its parameters."""
+Write = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
+"""Executes one SQL statement with its parameters; answers the rows of a query."""
 
 _LAYOUT = 1
 _PAGE = 1000
@@ -37,7 +37,7 @@ class Table:
 
     name: str
     ddl: str
-    apply: Callable[[Write, Stamped], None]
+    apply: Callable[[Write, Stamped], object]
 
 
 def prepare(database: Database, tables: Sequence[Table]) -> int:

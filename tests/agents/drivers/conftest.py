@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -42,23 +41,15 @@ def pytest_pyfunc_call(pyfuncitem):
 
 
 @pytest.fixture
-def claude():
-    """The pinned Claude Code. CI never skips; a person without it is told how to get it."""
-    return pinned("claude")
+def claude(clis):
+    """The pinned Claude Code."""
+    return f"{clis('claude')}/node_modules/.bin/claude"
 
 
 @pytest.fixture
-def codex():
-    """The pinned Codex, likewise."""
-    return pinned("codex")
-
-
-def pinned(name: str) -> str:
-    folder = Path(os.environ.get("AMIRAL_CLIS") or ROOT / "clis") / "node_modules" / ".bin"
-    found = shutil.which(name, path=str(folder))
-    if found is None:
-        pytest.skip(f"no {name} in {folder}: make clis")
-    return found
+def codex(clis):
+    """The pinned Codex."""
+    return f"{clis('codex')}/node_modules/.bin/codex"
 
 
 class Talk:

@@ -178,7 +178,7 @@ async def test_r44_a_card_of_a_revision_approves_that_revision_only(say, journal
     for wrong in ("a1b2c3d4.x", "a1b2c3d4.", "a1b2c3d4.²"):
         with pytest.raises(Invalid):
             await say(f"/approve {wrong}")
-    text = card(named(journal.rows, "a1b2c3d4")).split("\n")[-1].split("   ")[0]
+    text = card(named(journal.rows, "a1b2c3d4"), is_chat=True).split("\n")[-1].split("   ")[0]
     assert data(await say(text))["title"] == "New"
 
 

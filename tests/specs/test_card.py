@@ -35,7 +35,7 @@ DONE = replace(
 
 
 def test_a_card_says_what_one_needs_to_judge_a_spec():
-    assert card(DRAFT) == (
+    assert card(DRAFT, is_chat=True) == (
         "Spec a1b2c3d4 · draft · medium\n"
         "Add a read-through cache to the catalogue\n"
         "Why     Catalogue page costs 40 queries\n"
@@ -70,9 +70,28 @@ def test_a_card_says_what_one_needs_to_judge_a_spec():
     ],
 )
 def test_a_card_says_how_far_a_spec_is_and_what_can_be_done(spec, progress, commands):
-    *_, told, last = card(spec).split("\n")
+    *_, told, last = card(spec, is_chat=True).split("\n")
     assert told == progress
     assert last.startswith(commands)
+
+
+@pytest.mark.parametrize(
+    ("spec", "commands"),
+    [
+        (
+            replace(DRAFT, revision=2),
+            "amiral approve a1b2c3d4.2   amiral reject a1b2c3d4   amiral spec show a1b2c3d4",
+        ),
+        (
+            FAILED,
+            "amiral spec run a1b2c3d4   amiral reject a1b2c3d4   amiral spec show a1b2c3d4",
+        ),
+        (REJECTED, "amiral spec revise a1b2c3d4   amiral spec show a1b2c3d4"),
+        (EXECUTING, "amiral interrupt developer   amiral spec show a1b2c3d4"),
+    ],
+)
+def test_a_terminal_is_told_the_commands_that_it_takes(spec, commands):
+    assert card(spec, is_chat=False).split("\n")[-1] == commands
 
 
 @pytest.mark.parametrize(
@@ -92,21 +111,24 @@ def test_a_spec_on_its_way_or_ended_does_not_call():
 
 
 def test_r44_the_card_of_a_later_revision_approves_that_revision_only():
-    assert "/approve a1b2c3d4.2 " in card(replace(DRAFT, revision=2))
+    assert "/approve a1b2c3d4.2 " in card(replace(DRAFT, revision=2), is_chat=True)
 
 
 def test_r54_a_card_is_made_of_one_line_texts():
     nasty = replace(DRAFT, title="a\u202eb\x1b[2J", problem="one\n/approve evil", files=())
-    text = card(nasty)
+    text = card(nasty, is_chat=True)
     assert "a<U+202E>b\n" in text
     assert len(text.split("\n")) == 6
 
 
 def test_the_cards_of_an_answer_stand_below_each_other_and_mistakes_last():
-    assert cards([]) == ""
-    assert cards([DRAFT, APPROVED]) == f"{card(DRAFT)}\n\n{card(APPROVED)}"
-    assert cards([DRAFT], ["spec block 2, line 1: title: is missing", "x"]) == (
-        f"{card(DRAFT)}\n\n✗ spec block 2, line 1: title: is missing\n✗ x"
+    assert cards([], is_chat=True) == ""
+    assert (
+        cards([DRAFT, APPROVED], is_chat=True)
+        == f"{card(DRAFT, is_chat=True)}\n\n{card(APPROVED, is_chat=True)}"
+    )
+    assert cards([DRAFT], ["spec block 2, line 1: title: is missing", "x"], is_chat=True) == (
+        f"{card(DRAFT, is_chat=True)}\n\n✗ spec block 2, line 1: title: is missing\n✗ x"
     )
 
 
@@ -126,7 +148,7 @@ def test_a_line_of_the_list_begins_with_a_mark(spec, start):
 
 
 def test_in_full_every_criterion_has_its_tick():
-    text = in_full(DONE)
+    text = in_full(DONE, is_chat=True)
     assert "  ✓ one  (by a)\n  - two\n  ✓ three  (by c)\n" in text
     assert "\nHow\nCache in process,\nkeyed by version, 60 s\n" in text
     assert "\nFiles\n  a.py\n  b.py\n" in text
@@ -134,6 +156,6 @@ def test_in_full_every_criterion_has_its_tick():
 
 
 def test_in_full_a_draft_without_files_says_so():
-    text = in_full(replace(DRAFT, files=()))
+    text = in_full(replace(DRAFT, files=()), is_chat=True)
     assert "\nFiles\n  none named\n" in text
     assert "branch" not in text

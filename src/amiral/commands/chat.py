@@ -141,7 +141,7 @@ class Chat:
             )
         )
         answer = await self._answer(message, wait)
-        cards, specs = await self._specs(message, answer)
+        cards, specs = await self._specs(message, answer, caller)
         said = Said(
             accepted=True,
             message_id=message,
@@ -166,7 +166,9 @@ class Chat:
                     return await self._answers.wait_for(message)
         return PENDING
 
-    async def _specs(self, message: str, answer: Answer) -> tuple[str, tuple[str, ...]]:
+    async def _specs(
+        self, message: str, answer: Answer, caller: Caller
+    ) -> tuple[str, tuple[str, ...]]:
         """Give the cards and ids of the specs that an answer held, once it was read for them."""
         if answer.outcome != "done":
             return "", ()
@@ -175,7 +177,8 @@ class Chat:
             async with asyncio.timeout(_READING_S):
                 await until_read(self._journal, int(answer.id))
         found = rows.answered(read, message)
-        return cards(found, rows.refusals(read, message)), tuple(spec.id for spec in found)
+        told = cards(found, rows.refusals(read, message), is_chat=caller.is_chatting)
+        return told, tuple(spec.id for spec in found)
 
 
 _FINE = frozenset({"done", "pending", "limited"})

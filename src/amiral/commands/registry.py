@@ -101,6 +101,11 @@ class Caller:
     role: Role
     surface: str
 
+    @property
+    def is_chatting(self) -> bool:
+        """Whether commands are written as in chat (`/approve`) and not as in a terminal."""
+        return self.surface != "console"
+
 
 @dataclass(frozen=True)
 class Reply:

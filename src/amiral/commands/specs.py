@@ -37,9 +37,8 @@ class SpecCommands:
     @command("spec show")
     async def show(self, caller: Caller, id: str) -> Reply:  # noqa: A002 - the table's name
         """Show one spec in full."""
-        del caller
         spec = rows.named(self._journal.rows, id)
-        return Reply(card.in_full(spec), document(spec))
+        return Reply(card.in_full(spec, is_chat=caller.is_chatting), document(spec))
 
     @command("approve")
     async def approve(self, caller: Caller, id: str = "") -> Reply:  # noqa: A002

@@ -10,8 +10,8 @@ _SHORT_COMMIT = 7
 _MARKS = {Status.DRAFT: "?", Status.APPROVED: "⏳", Status.EXECUTING: "⏳", Status.DONE: "✓"}
 
 
-def card(spec: Spec) -> str:
-    """Write what one needs to judge a spec, and the next step as commands."""
+def card(spec: Spec, *, is_chat: bool) -> str:
+    """Write what one needs to judge a spec, and the next step as commands of chat or terminal."""
     count = len(spec.acceptance)
     lines = [
         f"Spec {spec.id} · {_state(spec)} · {spec.complexity}",
@@ -20,14 +20,14 @@ def card(spec: Spec) -> str:
         f"How     {one_line(spec.approach, _LONGEST)}",
         f"Done when  {_criteria(str(count), count)} · Files {len(spec.files)}",
         *_progress(spec),
-        _commands(spec),
+        _commands(spec, is_chat=is_chat),
     ]
     return "\n".join(lines)
 
 
-def cards(specs: Iterable[Spec], refusals: Sequence[str] = ()) -> str:
+def cards(specs: Iterable[Spec], refusals: Sequence[str] = (), *, is_chat: bool) -> str:
     """Write a card for each spec of an answer, and what was wrong with other blocks of it."""
-    told = [card(spec) for spec in specs]
+    told = [card(spec, is_chat=is_chat) for spec in specs]
     if refusals:
         told.append("\n".join(f"✗ {one_line(refusal, 300)}" for refusal in refusals))
     return "\n\n".join(told)
@@ -51,7 +51,7 @@ def call(spec: Spec) -> str:
     return f"? spec {spec.id} {what}: {one_line(spec.title, 60)}\n  amiral {verb} {spec.id}"
 
 
-def in_full(spec: Spec) -> str:
+def in_full(spec: Spec, *, is_chat: bool) -> str:
     """Write everything of a spec."""
     criteria = [_criterion(spec, number) for number in range(len(spec.acceptance))]
     files = [f"  {one_line(file, _LONGEST)}" for file in spec.files] or ["  none named"]
@@ -67,7 +67,7 @@ def in_full(spec: Spec) -> str:
         f"\nWritten by {spec.author} in {spec.conversation}",
         *([f"On branch {spec.branch}, attempt {spec.attempt}"] if spec.branch else []),
         *_progress(spec),
-        _commands(spec),
+        _commands(spec, is_chat=is_chat),
     ]
     return "\n".join(parts)
 
@@ -122,17 +122,26 @@ def _criteria(shown: str, count: int) -> str:
     return f"{shown} {'criterion' if count == 1 else 'criteria'}"
 
 
-def _commands(spec: Spec) -> str:
+def _commands(spec: Spec, *, is_chat: bool) -> str:
+    return "   ".join(
+        f"/{in_chat}" if is_chat else f"amiral {typed}" for in_chat, typed in _next(spec)
+    )
+
+
+def _next(spec: Spec) -> tuple[tuple[str, str], ...]:
+    """Give what can be done next, as it is written in chat and in the terminal."""
+    show = (f"spec {spec.id}", f"spec show {spec.id}")
+    reject = (f"reject {spec.id}",) * 2
     match spec.status:
         case Status.DRAFT:
-            return f"/approve {reference(spec)}   /reject {spec.id}   /spec {spec.id}"
+            return (f"approve {reference(spec)}",) * 2, reject, show
         case Status.APPROVED if spec.is_failed:
-            return f"/retry {spec.id}   /reject {spec.id}   /spec {spec.id}"
+            return (f"retry {spec.id}", f"spec run {spec.id}"), reject, show
         case Status.APPROVED:
-            return f"/reject {spec.id}   /spec {spec.id}"
+            return reject, show
         case Status.REJECTED:
-            return f"/revise {spec.id}   /spec {spec.id}"
+            return (f"revise {spec.id}", f"spec revise {spec.id}"), show
         case Status.EXECUTING:
-            return f"/interrupt {spec.worker}   /spec {spec.id}"
+            return (f"interrupt {spec.worker}",) * 2, show
         case _:
-            return f"/spec {spec.id}"
+            return (show,)

@@ -40,8 +40,8 @@ async def test_what_was_done_is_tested_committed_and_ticked(project):
     (done,) = project.events(ev.SpecDone)
     assert done.files == ("cart.py", "test_x.py")
     assert spec.tests.startswith("Ran 1 test in ")
-    assert spec.ticks[0] == f"It works · by cart.py · {spec.commit[:12]}"
-    assert spec.ticks[1].startswith("It is tested · nothing said · tests: ")
+    assert spec.ticks[0] == f"by cart.py · {spec.commit[:12]}"
+    assert spec.ticks[1].startswith("nothing said · tests: ")
     assert project.git("status", "--porcelain") == ""
     assert (project.root / "cart.py").read_text() == "total = 0\n"
 
@@ -94,7 +94,7 @@ async def test_a_project_without_git_is_worked_on_in_place(make_project):
     (project.root / "test_x.py").write_text(PASSES)
     await project.end(message)
     spec = await project.done()
-    assert (spec.commit, spec.ticks) == ("", ("It works · by cart.py",))
+    assert (spec.commit, spec.ticks) == ("", ("by cart.py",))
     assert spec.tests.startswith("Ran 1 test")
 
 

@@ -87,6 +87,11 @@ def test_a_card_says_how_far_a_spec_is_and_what_can_be_done(spec, progress, comm
             "amiral spec run a1b2c3d4   amiral reject a1b2c3d4   amiral spec show a1b2c3d4",
         ),
         (REJECTED, "amiral spec revise a1b2c3d4   amiral spec show a1b2c3d4"),
+        (
+            replace(DONE, branch="amiral/x", merged=""),
+            "amiral diff a1b2c3d4   amiral merge a1b2c3d4   amiral spec show a1b2c3d4",
+        ),
+        (DONE, "amiral spec show a1b2c3d4"),
         (EXECUTING, "amiral interrupt developer   amiral spec show a1b2c3d4"),
     ],
 )

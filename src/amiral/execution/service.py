@@ -180,7 +180,7 @@ class Execution:
         if worktree is not None and not files:
             return await self._fail(spec, f"{spec.worker} said done and changed nothing")
         tests = rows.named(self._journal.rows, spec.id).tests
-        ticks = write_ticks(spec.acceptance, report, f"nothing said · tests: {tests}", commit)
+        ticks = write_ticks(report, f"nothing said · tests: {tests}", commit)
         done = ev.SpecDone(spec.id, spec.attempt, commit, ticks, files, turn.text)
         await self._journal.append(done)
         return True

@@ -70,12 +70,7 @@ def read_report(answer: str, criteria: int) -> Report:
     return Report(tuple(notes), tuple(unmet.values()))
 
 
-def write_ticks(
-    criteria: Sequence[str], report: Report, proof: str, commit: str
-) -> tuple[str, ...]:
+def write_ticks(report: Report, proof: str, commit: str) -> tuple[str, ...]:
     """Say for each criterion what met it: the worker's note, else `proof`; and in which commit."""
     where = f" · {commit[:12]}" if commit else ""
-    return tuple(
-        f"{text} · {note or proof}{where}"
-        for text, note in zip(criteria, report.notes, strict=True)
-    )
+    return tuple(f"{note or proof}{where}" for note in report.notes)

@@ -123,13 +123,14 @@ def _criteria(shown: str, count: int) -> str:
 
 
 def _commands(spec: Spec, *, is_chat: bool) -> str:
-    return "   ".join(
-        f"/{in_chat}" if is_chat else f"amiral {typed}" for in_chat, typed in _next(spec)
-    )
+    steps = _next(spec)
+    if is_chat:
+        return "   ".join(f"/{in_chat}" for in_chat, _ in steps if in_chat)
+    return "   ".join(f"amiral {typed}" for _, typed in steps)
 
 
 def _next(spec: Spec) -> tuple[tuple[str, str], ...]:
-    """Give what can be done next, as it is written in chat and in the terminal."""
+    """Give what can be done next, as it is written in chat (if it can be) and in the terminal."""
     show = (f"spec {spec.id}", f"spec show {spec.id}")
     reject = (f"reject {spec.id}",) * 2
     match spec.status:
@@ -143,5 +144,7 @@ def _next(spec: Spec) -> tuple[tuple[str, str], ...]:
             return (f"revise {spec.id}", f"spec revise {spec.id}"), show
         case Status.EXECUTING:
             return (f"interrupt {spec.worker}",) * 2, show
+        case _ if spec.branch and not spec.merged:
+            return ("", f"diff {spec.id}"), ("", f"merge {spec.id}"), show
         case _:
             return (show,)

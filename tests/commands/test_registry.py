@@ -124,3 +124,10 @@ def test_a_table_is_looked_up_by_name_alias_and_spelling_in_chat():
     assert TABLE.by_chat_name() == {"look": "look", "see": "look"}
     assert [row.name for row in TABLE] == ["look", "approve", "reply", "fly"]
     assert OWNERS <= VIEWERS
+
+
+@pytest.mark.parametrize(
+    ("surface", "is_chatting"), [("console", False), ("telegram", True), ("web", True)]
+)
+def test_commands_are_written_as_in_chat_everywhere_but_in_a_terminal(surface, is_chatting):
+    assert Caller("owner", Role.OWNER, surface).is_chatting is is_chatting

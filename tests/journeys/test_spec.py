@@ -146,8 +146,8 @@ def test_a_spec_is_carried_out_in_its_worktree_and_taken_over(shop):
     assert done["tests"].startswith("Ran 1 test in ")
     short = done["commit"][:12]
     assert done["ticks"] == [
-        f"A code works · by CODES · {short}",
-        f"It is tested · test_codes.py · {short}",
+        f"by CODES · {short}",
+        f"test_codes.py · {short}",
     ]
     assert git(rig.project, "rev-parse", f"amiral/{spec}") == done["commit"]
     assert git(rig.project, "log", "-1", "--format=%an", done["commit"]) == "developer"

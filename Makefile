@@ -47,8 +47,9 @@ clis: ## the agent CLIs of the end-to-end tests, pinned, into clis/node_modules
 bench: setup ## measure what it costs beside its goals; BENCH="turns journal" for some of it
 	$(BIN)/python -m benchmarks $(BENCH)
 
-fuzz: setup ## the properties of the pure modules with many more examples
+fuzz: setup ## the properties of the pure modules with many more examples, and broken sandboxes
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -q -n $(JOBS) --timeout 3600 $$($(BIN)/python scripts/pure_coverage.py --list-tests)
+	$(BIN)/python scripts/mutate_sandbox.py
 
 soak: setup ## SOAK_S seconds (120) of messages with kills in between; memory, lost and doubled ones
 	$(BIN)/python -m benchmarks.soak

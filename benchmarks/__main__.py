@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 
-from benchmarks import fanout, footprint, startup, suites, turns
+from benchmarks import fanout, fence, footprint, sandbox, startup, suites, turns
 from benchmarks.figures import Figure, table
 
 BENCHES: Mapping[str, Callable[[], list[Figure]]] = {
@@ -19,6 +19,8 @@ BENCHES: Mapping[str, Callable[[], list[Figure]]] = {
     "footprint": footprint.figures,
     "journal": suites.of_journal,
     "processes": suites.of_processes,
+    "fence": fence.figures,
+    "sandbox": sandbox.figures,
     "framing": suites.of_framing,
     "fanout": fanout.figures,
 }

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from amiral.agents.drivers.claude import DRIVER, ClaudeState
+from amiral.agents.drivers.claude.driver import DRIVER, ClaudeState
 from amiral.agents.fields import read_fields
 from amiral.agents.framing import Framer, Line
 

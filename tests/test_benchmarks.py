@@ -32,7 +32,18 @@ def run(*arguments):
 def test_every_bench_can_be_named():
     told = run("-m", "benchmarks", "--help")
     assert told.returncode == 0, told.stderr
-    for name in ("turns", "startup", "footprint", "journal", "processes", "framing", "fanout"):
+    benches = (
+        "turns",
+        "startup",
+        "footprint",
+        "journal",
+        "processes",
+        "fence",
+        "sandbox",
+        "framing",
+        "fanout",
+    )
+    for name in benches:
         assert name in told.stdout
     unknown = run("-m", "benchmarks", "trun")
     assert (unknown.returncode, "no bench trun" in unknown.stderr) == (2, True)

@@ -25,12 +25,15 @@ MAX_COMMENT_SHARE = 0.06
 
 STDLIB_ONLY = (
     "amiral.guard",
+    "amiral.processes.capabilities",
     "amiral.processes.cgroup",
     "amiral.processes.failpoint",
     "amiral.processes.fence",
+    "amiral.processes.landlock",
     "amiral.processes.lineage",
     "amiral.processes.peer",
     "amiral.processes.proc",
+    "amiral.processes.seccomp",
     "amiral.processes.shim.durable",
     "amiral.processes.shim.feed",
     "amiral.processes.shim.inputs",
@@ -40,6 +43,7 @@ STDLIB_ONLY = (
     "amiral.processes.shim.program",
     "amiral.processes.shim.requests",
     "amiral.processes.shim.wire",
+    "amiral.processes.syscalls",
     "amiral.processes.tree",
     "amiral.store.brake",
 )

@@ -4,17 +4,22 @@ import asyncio
 import contextlib
 import os
 import socket
+from functools import partial
 from pathlib import Path
 
 from amiral.agents.answers import Answers
 from amiral.agents.declared import load_declared
 from amiral.agents.inbox import Inbox
+from amiral.agents.judging import judging
+from amiral.agents.questions import Asking
 from amiral.agents.renewal import Renewals
+from amiral.agents.rights import Rights
 from amiral.agents.roster import ROLE, Roster
-from amiral.agents.seats import Seats
+from amiral.agents.seats import Holds, Seats
 from amiral.agents.sessions import SessionPlace, Sessions
 from amiral.agents.tables import ENGINE
 from amiral.agents.turn import TurnLimits, Turns
+from amiral.agents.ways_out import WaysOut
 from amiral.agents.words import Words
 from amiral.base import events as ev
 from amiral.base.clock import SystemClock
@@ -22,6 +27,7 @@ from amiral.base.errors import AmiralError
 from amiral.base.ids import digest
 from amiral.base.settings import ProjectSettings, Settings
 from amiral.commands.admin import AdminCommands
+from amiral.commands.approvals import ApprovalCommands
 from amiral.commands.chat import Chat
 from amiral.commands.help import Help
 from amiral.commands.limits import LimitCommands
@@ -39,10 +45,12 @@ from amiral.longtasks import LongTasks
 from amiral.processes.cgroup import cgroups_under, remove_cgroup
 from amiral.processes.peer import peer_of
 from amiral.processes.pool import ShimPool
+from amiral.processes.probe import probe
 from amiral.processes.spawn import Spawner
 from amiral.processes.tree import boot_id
 from amiral.projects.project import Project
 from amiral.projects.trust import Trust
+from amiral.safety.approvals import Approvals
 from amiral.safety.stop import Place
 from amiral.specs.tables import SPECS
 from amiral.specwork import Ground, SpecWork
@@ -110,7 +118,7 @@ class App:
         await self.roster.refresh()
         self.specwork = SpecWork(self._ground())
         await self.specwork.repair()
-        self.inbox = self._engine(token)
+        self.inbox = await self._engine(token)
         self._closing.push_async_callback(self._end_sessions)
         self._closing.push_async_callback(self.inbox.stop)
         renewals = Renewals(self.journal, self.clock, self.spawner, self.installed.found.values())
@@ -129,7 +137,7 @@ class App:
         tasks.run("upkeep", self._keep_up)
         tasks.run("logins", renewals.run)
         settings = self.settings.projects.get(self.project.name, ProjectSettings())
-        for name, work in self.specwork.tasks(self.inbox, settings):
+        for name, work in self.specwork.tasks(self.inbox, settings, self.rights):
             tasks.run(name, work)
 
     def _log(self) -> Log:
@@ -196,31 +204,40 @@ class App:
             self.spawner,
             self.roster,
             Path(self.project.path),
+            self.home,
             self._folder,
         )
 
-    def _engine(self, token: int) -> Inbox:
+    async def _engine(self, token: int) -> Inbox:
         grace_s = self.settings.safety.stop_grace_s
         places, workers = self.specwork.places, self._folder / "workers"
-        seats = Seats(self.spawner, self.installed.cli, self.roster.identity, places, workers)
+        tried = partial(probe, self.spawner, self.home / "run")
+        self.rights = Rights(self.roster.rules, self.settings.sandbox, tried, self.home)
+        ways_out = WaysOut(self.settings.sandbox.network, workers, self._warn)
+        self._closing.push_async_callback(ways_out.close)
+        await ways_out.restore()
+        holds = Holds(self.rights, ways_out)
+        seats = Seats(
+            self.spawner, self.installed.cli, self.roster.identity, places, holds, workers
+        )
         place = SessionPlace(self._folder / "sessions", self.spawner.tag, token, grace_s)
         self.sessions = Sessions(
-            self.journal,
-            self.clock,
-            self.shims,
-            seats,
-            self.installed.drivers,
-            place,
+            self.journal, self.clock, self.shims, seats, self.installed.drivers, place
         )
+        asking = Asking(judging(self.rights.permissions), self.settings.safety.approval_ttl_s)
         turns = Turns(
             self.journal,
             self.clock,
             self.brake,
             self.sessions,
             Words(self.journal, self.project.name),
-            TurnLimits(_LONGEST_TURN_S, grace_s),
+            TurnLimits(_LONGEST_TURN_S, grace_s, asking),
         )
         return Inbox(self.journal, self.clock, self.brake, turns, self.sessions, self.roster.find)
+
+    async def _warn(self, text: str) -> None:
+        with contextlib.suppress(AmiralError):
+            await self.journal.append(ev.WarningRaised("network", text))
 
     def _commands(self, trust: Trust) -> Commands:
         async def dispatch(caller: Caller, parsed: Parsed) -> Reply:
@@ -235,6 +252,7 @@ class App:
             Help(TABLE),
             *self.specwork.commands(self.inbox, self.sessions.vacate),
             LimitCommands(Limits(self.inbox, journal, clock)),
+            ApprovalCommands(Approvals(journal, clock, self.brake, self.inbox.wake)),
             SafetyCommands(place),
             AdminCommands(self.project, trust, journal, clock, self._go_down),
             PageCommands(self.new_url),

@@ -23,6 +23,12 @@ LOCAL = {
     "demo": "demo",
     "doctor": "doctor",
     "login": "login",
+    "permissions show": "permissions",
+    "permissions check": "permissions",
+    "permissions project": "permissions",
+    "permissions plan": "permissions",
+    "permissions probe": "permissions",
+    "sandbox run": "fenced",
     "emergency-stop": "stop",
     "release": "stop",
 }

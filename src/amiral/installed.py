@@ -8,7 +8,8 @@ from typing import Any
 
 from amiral.agents.clis import Cli, CliState, find_clis, look_at
 from amiral.agents.driver import Driver
-from amiral.agents.drivers import claude, scripted
+from amiral.agents.drivers import scripted
+from amiral.agents.drivers.claude import driver as claude
 from amiral.agents.drivers.codex import driver as codex
 from amiral.base.errors import AmiralError, Broken, NotFound
 from amiral.base.settings import Settings

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from amiral.agents.inbox import Inbox
 from amiral.agents.places import Places
+from amiral.agents.rights import Rights
 from amiral.agents.roster import Roster
 from amiral.base import events as ev
 from amiral.base.clock import Clock
@@ -14,9 +15,10 @@ from amiral.base.settings import ProjectSettings
 from amiral.commands.specs import SpecCommands
 from amiral.commands.work import WorkCommands
 from amiral.conversations.thread import OWNER, pair
-from amiral.execution.own_tests import OwnTests
+from amiral.execution.own_tests import Held, OwnTests
 from amiral.execution.service import Execution
 from amiral.longtasks import Work
+from amiral.processes.reads import private_folders
 from amiral.processes.spawn import Spawner
 from amiral.projects.git import Git
 from amiral.projects.worktrees import Worktrees
@@ -31,7 +33,10 @@ from amiral.store.journal import Journal
 
 @dataclass(frozen=True)
 class Ground:
-    """What all of it stands on; `folder` is the project's state, `root` its checkout."""
+    """What all of it stands on.
+
+    `home` is amiral's, `folder` in it the project's state; `root` is the project's checkout.
+    """
 
     journal: Journal
     clock: Clock
@@ -39,6 +44,7 @@ class Ground:
     spawner: Spawner
     roster: Roster
     root: Path
+    home: Path
     folder: Path
 
 
@@ -47,7 +53,8 @@ class SpecWork:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
-        self.worktrees = Worktrees(Git(ground.spawner), ground.root, ground.folder / "worktrees")
+        git = Git(ground.spawner, private_folders(ground.home))
+        self.worktrees = Worktrees(git, ground.root, ground.folder / "worktrees")
         self.places = Places(self.worktrees)
         self._specs = Specs(ground.journal, ground.clock)
 
@@ -66,7 +73,9 @@ class SpecWork:
             WorkCommands(self.worktrees, self._specs, ground.journal, vacate),
         )
 
-    def tasks(self, inbox: Inbox, settings: ProjectSettings) -> Iterator[tuple[str, Work]]:
+    def tasks(
+        self, inbox: Inbox, settings: ProjectSettings, rights: Rights
+    ) -> Iterator[tuple[str, Work]]:
         """Give the long tasks by name."""
         ground = self._ground
         journal, clock, roster = ground.journal, ground.clock, ground.roster
@@ -82,9 +91,19 @@ class SpecWork:
             return roster.find(worker).log_category if worker in roster.ids() else worker
 
         names = Names(log_of, lambda worker: pair(OWNER, worker), roster.active)
-        tests = OwnTests(ground.spawner, settings.test)
+        tests = OwnTests(ground.spawner, settings.test, partial(_hold, ground, rights))
         execution = Execution(journal, clock, ground.brake, self.worktrees, tests, roster)
         mirrors = Mirrors(journal, clock, ground.root, ground.folder / "mirrors.json", names)
         yield "specs", SpecReader(journal, clock, is_chat, rules, inbox.wake).run
         yield "mirrors", mirrors.run
         yield "execution", partial(execution.follow, inbox.wake)
+
+
+async def _hold(ground: Ground, rights: Rights, worker: str, folder: Path, program: str) -> Held:
+    """Have tests run with the rights of the worker whose tree they are, and in its own TMPDIR."""
+    tmp = ground.folder / "workers" / worker / "tmp"
+    fence = await rights.around(ground.roster.find(worker), folder, tmp, program)
+    if fence is None:
+        return Held()
+    tmp.mkdir(parents=True, exist_ok=True)
+    return Held(fence, {"TMPDIR": str(tmp)})

@@ -1,6 +1,7 @@
 """The engine of one project over a real journal, real shims and real CLIs, in a home of its own."""
 
 import asyncio
+import functools
 import json
 import os
 import secrets
@@ -18,28 +19,35 @@ import pytest
 
 from amiral.agents import rows
 from amiral.agents.clis import Cli
+from amiral.agents.declared import Rules
 from amiral.agents.driver import Driver, Input
 from amiral.agents.drivers import scripted
 from amiral.agents.inbox import Inbox
 from amiral.agents.places import Places
-from amiral.agents.seats import Seats
+from amiral.agents.questions import Asking
+from amiral.agents.rights import Rights
+from amiral.agents.seats import Holds, Seats
 from amiral.agents.sessions import SessionPlace, Sessions
 from amiral.agents.tables import ENGINE
 from amiral.agents.turn import TurnLimits, Turns
+from amiral.agents.ways_out import WaysOut
 from amiral.agents.words import Words
 from amiral.agents.worker import Worker
 from amiral.base import events as ev
 from amiral.base.clock import SystemClock
 from amiral.base.errors import NotFound
 from amiral.base.ids import new_id
+from amiral.base.settings import Sandbox
 from amiral.conversations.store import CONVERSATIONS
 from amiral.conversations.thread import OWNER, pair
 from amiral.processes import cgroup, proc, tree
 from amiral.processes.pool import ShimPool
+from amiral.processes.probe import probe
 from amiral.processes.session_files import Meta, read_inputs, read_meta
 from amiral.processes.spawn import Spawner
 from amiral.projects.git import Git
 from amiral.projects.worktrees import Worktrees
+from amiral.safety.approvals import Approvals
 from amiral.store.brake import Brake
 from amiral.store.journal import Journal
 
@@ -80,6 +88,9 @@ class Plan:
     drivers: dict[str, Driver[Any]] = field(default_factory=lambda: {"scripted": scripted.DRIVER})
     longest_s: float = 600.0
     grace_s: float = 1.0
+    asking: Asking = field(default_factory=Asking)
+    rules: Rules = field(default_factory=Rules)
+    sandbox: Sandbox = field(default_factory=Sandbox)
     wrap: Callable[[Journal], Any] = lambda journal: journal
     find_cli: Callable[[str], Cli] | None = None
 
@@ -124,16 +135,25 @@ class Works:
         self.shims = ShimPool(spawner, self.run, token, size=0)
         worktrees = Worktrees(Git(spawner), self.project, self.home / "worktrees")
         places = Places(worktrees)
-        seats = Seats(spawner, plan.cli, lambda _: "", places, self.workers_folder)
+        tried = functools.partial(probe, spawner, self.run)
+        self.rights = Rights(lambda: plan.rules, plan.sandbox, tried, self.home / "amiral")
+        ways_out = WaysOut(plan.sandbox.network, self.workers_folder, self.warned)
+        holds = Holds(self.rights, ways_out)
+        seats = Seats(spawner, plan.cli, lambda _: "", places, holds, self.workers_folder)
         place = SessionPlace(self.sessions_folder, self.tag, token, plan.grace_s)
         journal, clock = plan.wrap(self.journal), plan.clock
         self.sessions = Sessions(journal, clock, self.shims, seats, plan.drivers, place)
-        words, limits = Words(journal, "shop"), TurnLimits(plan.longest_s, plan.grace_s)
+        words = Words(journal, "shop")
+        limits = TurnLimits(plan.longest_s, plan.grace_s, plan.asking)
         turns = Turns(journal, clock, self.brake, self.sessions, words, limits)
         self.inbox = Inbox(journal, clock, self.brake, turns, self.sessions, plan.worker)
+        self.approvals = Approvals(self.journal, clock, self.brake, self.inbox.wake)
         self.inbox.start()
         self.is_open = True
         return self
+
+    async def warned(self, text: str) -> None:
+        await self.journal.append(ev.WarningRaised("network", text))
 
     async def crash(self) -> None:
         """Let go of everything, finishing nothing: shims and CLIs go on."""

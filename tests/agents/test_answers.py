@@ -33,6 +33,11 @@ def parked(message, window="week"):
     return ev.TurnParked("t1", message, "dev", "s1", AT, window, 5, "cli", "text")
 
 
+def asking(message, approval):
+    asked = (approval, message, "t1", "dev", "s1", approval, "Bash", "ls", "ls", "d", "rule")
+    return ev.ApprovalAsked(*asked, expires_ms=4_102_444_800_000)
+
+
 async def waiting(answers, *messages):
     """Have each waited for in a task of its own, far enough to wait."""
     tasks = [asyncio.create_task(answers.wait_for(message)) for message in messages]
@@ -59,6 +64,10 @@ async def answered(task):
             Answer("2", "t1", "limited", "text", "limit reached; amiral limits shows until when"),
         ),
         (ev.MessageCancelled("m1", "dev", "no"), Answer("2", "", "cancelled", "", "no")),
+        (
+            asking("m1", "a1b2c3d4"),
+            Answer("2", "t1", "pending", "", "it waits for a permission of the owner", "a1b2c3d4"),
+        ),
     ],
 )
 @pytest.mark.parametrize("is_early", [True, False])
@@ -73,6 +82,17 @@ async def test_the_first_thing_to_tell_is_the_answer(journal, event, answer, is_
         await journal.append(event)
         (task,) = await waiting(answers, "m1")
     assert await answered(task) == answer
+
+
+async def test_a_request_that_was_dealt_with_is_no_answer(journal):
+    answers = Answers(journal)
+    await journal.append(queued("m1"), asking("m1", "a1b2c3d4"))
+    await journal.append(ev.ApprovalAnswered("a1b2c3d4", "t1", "dev", allowed=True))
+    (task,) = await waiting(answers, "m1")
+    assert not task.done()
+    expired = ev.ApprovalExpired("e5f6a7b8", "t1", "dev")
+    await journal.append(asking("m1", "e5f6a7b8"), expired, ended("m1"))
+    assert (await answered(task)).text == "ok"
 
 
 async def test_an_answer_far_back_in_the_journal_is_found(journal):

@@ -3,7 +3,8 @@
 import pytest
 
 from amiral.agents.clis import find_cli, find_clis, look_at
-from amiral.agents.drivers import claude, scripted
+from amiral.agents.drivers import scripted
+from amiral.agents.drivers.claude import driver as claude
 from amiral.agents.drivers.codex import driver as codex
 from amiral.base.errors import AmiralError, Invalid, NotFound
 from amiral.base.settings import DriverSettings, Settings

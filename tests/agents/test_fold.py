@@ -1,6 +1,5 @@
 """Folding the signals of a turn: what it comes to, and which events are told of it, once."""
 
-from dataclasses import replace
 from itertools import dropwhile
 
 import pytest
@@ -11,16 +10,11 @@ from amiral.agents import driver as d
 from amiral.agents import fold
 from amiral.agents.drivers import scripted
 from amiral.agents.framing import Oversized
-from amiral.agents.worker import Worker
 from amiral.base import events as ev
 
 AT = (1, 10)
 NOW = fold.Now("t1", "m1", "m1", "dev", "s1", "dev-owner", "scripted", "/shop", "k1")
 NOTHING = fold.Progress()
-
-
-def worker(tools):
-    return Worker("dev", "d", "x", "chat", "", 0, tools, "", "history", "text", (), "dev")
 
 
 def line(*signals, **fields):
@@ -100,36 +94,13 @@ def test_noise_of_one_line_is_counted_too():
     assert len(events) == fold.MOST_NOISE + 1
 
 
-@pytest.mark.parametrize(
-    ("tools", "tool", "allowed"),
-    [
-        ("all", "Bash", True),
-        (("Read", "Bash"), "Bash", True),
-        (("Read",), "Bash", False),
-        (("Bash(git *)",), "Bash", False),
-        ((), "Read", False),
-        ("all-but", "Read", False),
-    ],
-)
-def test_a_question_is_answered_by_the_workers_tools_alone(tools, tool, allowed):
-    asked = d.Asked("a1", tool, "ls", "{}")
-    (answer,) = fold.answer(scripted.DRIVER, line(d.Said("x"), asked), worker(tools))
-    assert answer.allowed is allowed
-    assert bool(answer.reason) is not allowed
-    assert f'"allow":{str(allowed).lower()}' in answer.inputs[0].data
-    event = told(line(asked), [answer])[-1]
-    assert event == ev.PermissionAnswered("t1", "dev", "s1", AT, "a1", allowed, answer.reason)
-
-
-class Counting(scripted.Scripted):
-    def answer(self, state, asked, *, allow, reason):
-        return (d.Input(f"{asked.ask}-{state}", ""),)
-
-
-def test_a_question_is_answered_in_the_state_it_was_asked_in():
-    one = replace(line(d.Asked("a1", "Bash", "", "{}")), state="then")
-    (answer,) = fold.answer(Counting(), one, worker("all"))
-    assert answer.inputs[0].id == "a1-then"
+def test_an_answer_given_at_once_is_told_after_its_question():
+    asked = d.Asked("a1", "Bash", "ls", "{}")
+    answer = fold.Answer(asked, allowed=False, reason="no", inputs=())
+    assert told(line(asked), [answer]) == [
+        ev.PermissionAsked("t1", "dev", "s1", AT, "a1", "Bash", "ls"),
+        ev.PermissionAnswered("t1", "dev", "s1", AT, "a1", allowed=False, reason="no"),
+    ]
 
 
 SIGNALS = st.lists(

@@ -55,7 +55,7 @@ def not_found(works):
         (missing, "nowhere: No such file or directory. install it again"),
         (not_executable, "cli: Permission denied"),
         (no_program_at_all, "cli: Exec format error"),
-        (without_folder, "working folder"),
+        (without_folder, "shop is no folder"),
         (unknown_driver, "no driver `telepathy`; known: scripted"),
         (not_found, "driver scripted: no program `scripted`. install it"),
     ],
@@ -102,15 +102,14 @@ STUB = Path(__file__).parent / "scripts" / "stub_cli.py"
 
 
 class Strange(scripted.Scripted):
-    """A driver with a defect in its plan: a file to write and no home to write it to."""
+    """A driver with a defect in its plan: a file that cannot have its name."""
 
     is_strange = True
 
     def open(self, seat):
         state, launch = super().open(seat)
         if self.is_strange:
-            files = (FileToWrite("settings.json", "{}"),)
-            launch = replace(launch, env={}, files=files)
+            launch = replace(launch, files=(FileToWrite("settings\0json", "{}"),))
         self.is_strange = False
         return state, launch
 
@@ -125,7 +124,7 @@ async def test_a_plan_with_a_defect_leaves_nothing_behind_and_is_tried_again(wor
     assert (ended.session, ended.reason) == (first.session, "it could not be started")
     assert not (works.run / Path(first.socket).name).exists()
     (warning,) = works.events(ev.WarningRaised)
-    assert "KeyError('HOME')" in warning.text
+    assert "ValueError('embedded null byte')" in warning.text
 
 
 async def test_an_untested_version_is_told_once(works):

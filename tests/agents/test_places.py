@@ -66,17 +66,18 @@ def test_a_worker_writes_unless_all_its_tools_are_known_to_be_harmless(works, to
 
 
 async def test_who_writes_has_a_worktree_and_who_reads_the_checkout(works, places, shop):
-    assert await places.prepare(works.make_worker(tools=("Read",)), "") == shop
-    folder = await places.prepare(works.make_worker(), "")
+    assert (await places.prepare(works.make_worker(tools=("Read",)), "")).folder == shop
+    folder = (await places.prepare(works.make_worker(), "")).folder
     assert folder.name == "dev"
     assert git(folder, "branch", "--show-current") == "amiral/dev"
-    assert await places.prepare(works.make_worker(), "a1b2c3d4") == folder.with_name("a1b2c3d4")
+    of_spec = await places.prepare(works.make_worker(), "a1b2c3d4")
+    assert of_spec.folder == folder.with_name("a1b2c3d4")
 
 
 async def test_a_workers_own_worktree_follows_the_checkout_a_specs_does_not(works, places, shop):
     """A spec's base is fixed when it begins."""
-    own = await places.prepare(works.make_worker(), "")
-    of_spec = await places.prepare(works.make_worker(), "a1b2c3d4")
+    own = (await places.prepare(works.make_worker(), "")).folder
+    of_spec = (await places.prepare(works.make_worker(), "a1b2c3d4")).folder
     begun = git(shop, "rev-parse", "HEAD")
     git(shop, "commit", "--quiet", "--allow-empty", "-m", "newer")
     await places.prepare(works.make_worker(), "")
@@ -86,11 +87,11 @@ async def test_a_workers_own_worktree_follows_the_checkout_a_specs_does_not(work
 
 
 async def test_without_git_all_work_in_the_project_itself(works, places, root, monkeypatch):
-    assert await places.prepare(works.make_worker(), "") == root
-    assert await places.prepare(works.make_worker(), "a1b2c3d4") == root
+    assert (await places.prepare(works.make_worker(), "")).folder == root
+    assert (await places.prepare(works.make_worker(), "a1b2c3d4")).folder == root
     git(root, "init", "--quiet")
     monkeypatch.setenv("PATH", "/nowhere")
-    assert await places.prepare(works.make_worker(), "") == root
+    assert (await places.prepare(works.make_worker(), "")).folder == root
 
 
 async def test_where_there_is_no_place_the_reason_is_told(works, places, root):
@@ -98,7 +99,7 @@ async def test_where_there_is_no_place_the_reason_is_told(works, places, root):
     with pytest.raises(NotFound, match=r"no place to work for dev: .* has no commit yet") as caught:
         await places.prepare(works.make_worker(), "")
     assert "git commit" in caught.value.next_step
-    assert await places.prepare(works.make_worker(tools=("Read",)), "") == root
+    assert (await places.prepare(works.make_worker(tools=("Read",)), "")).folder == root
     (root / ".git" / "HEAD").write_text("nonsense\n")
     (root / ".git").rename(root / "git")
     (root / ".git").write_text("gitdir: nowhere\n")
@@ -110,7 +111,7 @@ async def test_where_there_is_no_place_the_reason_is_told(works, places, root):
 async def test_a_branch_is_named_once_there_is_work_on_it(works, places, shop):
     worker, reader = works.make_worker(), works.make_worker(tools=("Read",))
     assert await places.branch(worker) == ""
-    folder = await places.prepare(worker, "")
+    folder = (await places.prepare(worker, "")).folder
     assert await places.branch(worker) == ""
     (folder / "new.py").write_text("x\n")
     assert await places.branch(worker) == "amiral/dev"

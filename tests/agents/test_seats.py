@@ -1,20 +1,31 @@
 """Where and as whom a worker's CLI is started."""
 
+import functools
 import stat
 from dataclasses import replace
 
 import pytest
 
 from amiral.agents.clis import Cli
+from amiral.agents.declared import Rules
 from amiral.agents.driver import Seat
 from amiral.agents.drivers import scripted
 from amiral.agents.places import Places
-from amiral.agents.seats import Seats, seat_digest
+from amiral.agents.rights import Rights
+from amiral.agents.seats import Holds, Seats, seat_digest
+from amiral.agents.ways_out import WaysOut
 from amiral.base.errors import NotFound
+from amiral.base.settings import Sandbox
+from amiral.permissions.projection import Enforcement
+from amiral.processes.probe import probe
 from amiral.processes.spawn import Spawner
 from amiral.projects.git import Git
 from amiral.projects.worktrees import Worktrees
 from amiral.store.brake import Brake
+
+
+async def warned(text):
+    raise AssertionError(text)
 
 
 @pytest.fixture
@@ -40,11 +51,14 @@ async def seats(tmp_path, program):
         return Cli(driver, (str(program), "--x"), {"TOKEN": "abc"}, is_logged_in=True)
 
     workers = tmp_path / "workers"
-    return Seats(spawner, find_cli, lambda worker: f"I am {worker.id}.", places, workers)
+    tried = functools.partial(probe, spawner, tmp_path)
+    rights = Rights(Rules, Sandbox(), tried, tmp_path / "amiral")
+    holds = Holds(rights, WaysOut("open", workers, warned))
+    return Seats(spawner, find_cli, lambda worker: f"I am {worker.id}.", places, holds, workers)
 
 
 async def test_a_seat_holds_all_that_a_cli_is_started_with(seats, works, program, tmp_path):
-    worker = works.make_worker(tools=("Read",), model="m", max_turns=7)
+    worker = works.make_worker(model="m", max_turns=7)
     assert await seats.take(worker, "", "fresh") == Seat(
         worker="dev",
         command=(str(program), "--x"),
@@ -52,12 +66,21 @@ async def test_a_seat_holds_all_that_a_cli_is_started_with(seats, works, program
         config_home=str(tmp_path / "workers" / "dev" / "home"),
         tmp=str(tmp_path / "workers" / "dev" / "tmp"),
         model="m",
-        tools=("Read",),
+        tools="all",
         max_turns=7,
         identity="I am dev.",
         login={"TOKEN": "abc"},
         fresh_key="fresh",
     )
+
+
+async def test_s3_27_a_worker_reads_what_it_may_do_and_is_given_it(seats, works):
+    seat = await seats.take(works.make_worker(tools=("Read",)), "", "fresh")
+    assert seat.permissions is not None
+    assert [rule.source for rule in seat.permissions.rules] == ["tools of dev"] * 3
+    assert seat.enforcement == "enforced"
+    assert seat.identity.startswith("I am dev.\n\n## Your permissions\n")
+    assert seat_digest(seat) != seat_digest(replace(seat, enforcement=Enforcement.NONE))
 
 
 async def test_a_workers_own_folders_are_private(seats, works, tmp_path):

@@ -12,7 +12,8 @@ import pytest
 from amiral.agents import rows
 from amiral.agents.control import Control
 from amiral.agents.driver import Driver, Finished, Seen
-from amiral.agents.drivers import claude, scripted
+from amiral.agents.drivers import scripted
+from amiral.agents.drivers.claude import driver as claude
 from amiral.agents.framing import Framer, Line
 from amiral.agents.session import Session
 from amiral.agents.sessions import Sessions

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amiral.base.plain import one_line, plain
+from amiral.base.plain import one_line, plain, visible
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,24 @@ def test_one_line_is_one_line_of_bounded_length(text, longest):
     line = one_line(text, longest)
     assert len(line) <= longest
     assert len(line.splitlines()) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain é 😀", "plain é 😀"),
+        ("a\n\tb\r\nc", "a\n\tb\nc"),
+        ("a\x1b];rm -rf ~;\x07b", "a<U+001B>];rm -rf ~;<U+0007>b"),
+        ("a\rb\u00a0c\u200bd", "a<U+000D>b<U+00A0>c<U+200B>d"),
+        ("rm \u202egpj.x", "rm <U+202E>gpj.x"),
+    ],
+)
+def test_what_is_judged_hides_nothing_r54(text, shown):
+    assert visible(text) == shown
+
+
+@given(st.text(st.characters()))
+def test_what_is_visible_is_printed_as_it_is_r54(text):
+    shown = visible(text)
+    assert plain(shown) == shown
+    assert all(one.isprintable() or one in "\n\t" for one in shown)

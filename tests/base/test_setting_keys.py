@@ -14,7 +14,10 @@ GOOD = [
     ("telegram", "master_token", "vault:telegram/master"),
     ("telegram", "master_token", ""),
     ("telegram", "owners", []),
-    *(("sandbox", "network", value) for value in ("open", "none", [], ["a.io", "*.b.io"])),
+    *(
+        ("sandbox", "network", value)
+        for value in ("open", "none", [], ["a.io", "*.b.io", "c.io:8443", "[fd00::1]:443"])
+    ),
     *(("limits", "stagger_s", value) for value in (0, 0.5, 60)),
     *(
         ("limits", "quiet_hours", value)
@@ -31,7 +34,10 @@ BAD = [
     *(("telegram", "api_base", value) for value in ("ftp://a", "https://user@host", "https://a b")),
     ("telegram", "master_token", "123456:AA-a-token-in-the-open"),
     ("telegram", "owners", 5),
-    *(("sandbox", "network", value) for value in ("some", ["a b"], [5], 5)),
+    *(
+        ("sandbox", "network", value)
+        for value in ("some", ["a b"], ["http://a"], ["a*.io"], [5], 5)
+    ),
     *(("limits", "stagger_s", value) for value in (-1, True, math.inf, math.nan, "60")),
     *(("limits", "quiet_hours", value) for value in ("25:00-07:00", "23:00-07:00 Nowhere/X", 5)),
     *(("logs", "dir", value) for value in ("a\nb", 5)),

@@ -14,6 +14,7 @@ from amiral.base import events as ev
 from amiral.base.clock import SystemClock
 from amiral.base.errors import Conflict, NotFound
 from amiral.commands.admin import AdminCommands
+from amiral.commands.approvals import ApprovalCommands
 from amiral.commands.arguments import parse_argv
 from amiral.commands.chat import Chat
 from amiral.commands.limits import LimitCommands
@@ -25,6 +26,7 @@ from amiral.conversations.store import CONVERSATIONS
 from amiral.limits.service import Limits
 from amiral.projects.store import Projects
 from amiral.projects.trust import Trust
+from amiral.safety.approvals import Approvals
 from amiral.safety.stop import Place
 from amiral.specs.rows import READER
 from amiral.specs.tables import SPECS
@@ -48,6 +50,11 @@ class Tray:
         if not self.outcome:
             return
         await self._journal.append(ev.TurnStarted(*who, "s1", message.message))
+        if self.outcome == "asking":
+            what = ("Bash", "git push", "git push", "d" * 64, "a rule")
+            asked = ("a1b2c3d4", message.message, who[0], message.worker, "s1", "7")
+            await self._journal.append(ev.ApprovalAsked(*asked, *what, 4102444800000))
+            return
         if self.outcome == "limited":
             parked = ev.TurnParked(*who, "s1", (1, 0), "five_hour", 4102444800000, "cli")
             await self._journal.append(parked)
@@ -89,6 +96,7 @@ class Desk:
         self.roster = Roster(journal, lambda: load_declared(self.trust, self.project), "scripted")
         self.went_down: list[bool] = []
         self.branches: dict[str, str] = {}
+        self.woken: list[str] = []
         inbox, clock = self.tray, SystemClock()
         self.commands = Commands(
             TABLE,
@@ -102,6 +110,7 @@ class Desk:
             ),
             Looking(self.project, journal, self.brake, self.roster, lambda: 0),
             LimitCommands(Limits(inbox, journal, clock)),  # type: ignore[arg-type]
+            ApprovalCommands(Approvals(journal, clock, self.brake, self.woken.append)),
             SafetyCommands(Place(str(home), "no-such-tag")),
             AdminCommands(self.project, self.trust, journal, clock, self.went_down.append),
         )

@@ -131,7 +131,10 @@ def test_json_is_wanted_before_the_end_of_options_only():
         ("gate", "amiral gate ID approve|reject [--note TEXT]"),
         ("help", "amiral help [COMMAND…]"),
         ("prompt", "amiral prompt PIPELINE STEP [--profile NAME]…"),
-        ("approve-request", "amiral approve-request ID [allow|deny]"),
+        (
+            "approve-request",
+            "amiral approve-request ID [allow|deny] [--reason TEXT] [--digest SHA256]",
+        ),
     ],
 )
 def test_usage_is_written_from_the_table(name, line):

@@ -45,6 +45,25 @@ async def test_who_writes_tells_where_the_work_is_once_there_is_some(desk):
     assert pending.data.branch == ""
 
 
+async def test_who_may_give_a_permission_is_shown_what_a_turn_waits_for(desk):
+    desk.tray.outcome = "asking"
+    reply = await desk.ask("say", "/d push it")
+    said = reply.data
+    assert (said.outcome, said.request, reply.exit_code) == ("pending", "a1b2c3d4", 0)
+    lines = reply.text.split("\n")
+    assert lines[:2] == ["? a1b2c3d4 · developer wants to use Bash", "  │ git push"]
+    assert "⏳ developer · pending: it waits for a permission of the owner" in lines
+    await desk.ask("approve-request", "a1b2c3d4", "deny")
+
+
+async def test_who_may_not_give_it_is_told_that_it_waits(desk):
+    desk.tray.outcome = "asking"
+    reply = await desk.ask("say", "/d push it", role=Role.MEMBER, caller="guest")
+    assert reply.data.request == "a1b2c3d4"
+    assert reply.text.startswith("⏳ developer · pending: it waits for a permission of the owner")
+    assert "git push" not in reply.text
+
+
 @pytest.mark.parametrize(
     ("outcome", "shown", "code"),
     [

@@ -87,7 +87,7 @@ class Project:
         self.specs = Specs(self.journal, SystemClock())
         self.spawner = Spawner(self.brake, self.tag)
         self.worktrees = Worktrees(Git(self.spawner), self.root, self.home / "worktrees")
-        tests = OwnTests(self.spawner, self.command, self.longest_s)
+        tests = OwnTests(self.spawner, self.command, longest_s=self.longest_s)
         execution = Execution(
             self.journal, SystemClock(), self.brake, self.worktrees, tests, self.crew
         )

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import secrets
+import shutil
 import sys
 import time
 
@@ -12,6 +13,7 @@ from amiral.base.errors import Conflict
 from amiral.execution import own_tests
 from amiral.execution.own_tests import OwnTests
 from amiral.processes import tree
+from amiral.processes.fence import READ, WRITE, Fence, system_grants
 from amiral.processes.spawn import Spawner
 from amiral.store.brake import Brake
 
@@ -163,3 +165,19 @@ async def test_much_output_is_kept_by_its_end(spawner, folder):
 async def test_what_tests_print_cannot_move_a_terminal(spawner, folder):
     tested = await OwnTests(spawner, r"printf '\033[2J\033]0;x\007 1 passed\n'").run(folder)
     assert tested.summary == "1 passed"
+
+
+async def test_tests_run_with_the_rights_of_the_worker_whose_tree_they_are(spawner, folder):
+    outside = folder.parent / "outside"
+    asked = []
+
+    async def hold(*what):
+        asked.append(what)
+        grants = ((str(folder), READ | WRITE), *system_grants())
+        return own_tests.Held(Fence(grants, WRITE), {"MARK": "held"})
+
+    tests = OwnTests(spawner, f"sh -c 'echo $MARK >inside; echo x >{outside}'", hold)
+    assert not (await tests.run(folder, "developer")).passed
+    assert (folder / "inside").read_text() == "held\n"
+    assert not outside.exists()
+    assert asked == [("developer", folder, shutil.which("sh"))]

@@ -21,7 +21,7 @@ async def test_an_approved_spec_is_given_to_the_developer_in_its_own_worktree(pr
     assert (message.worker, message.place, message.sender) == ("developer", "s1", "amiral")
     assert message.conversation == "spec-s1"
     assert message.text.startswith("Carry out spec s1: Title of s1\n")
-    assert project.woken == ["developer"]
+    await project.until(lambda: project.woken == ["developer"], "the wake")
     spec = project.spec()
     assert (spec.status, spec.attempt, spec.worker) == ("executing", 1, "developer")
     assert (spec.branch, spec.base) == ("amiral/s1", project.git("rev-parse", "main"))

@@ -66,7 +66,7 @@ def test_the_consultant_answers_and_cannot_write(with_codex):
     told = rig.run("say", "/c make it")
     assert (told.code, told.out) == (0, "I may not.\n")
     assert not (rig.project / "made.txt").exists()
-    assert rig.told("PermissionAsked") == [], "Codex's own sandbox holds it"
+    assert not any(answer["allowed"] for answer in rig.told("PermissionAnswered"))
     assert len(rig.told("SessionOpened")) == 1
     assert KEY not in json.dumps(rig.events())
     assert "consultant" in model.main_calls[0].system.lower(), "the identity is told"

@@ -8,17 +8,30 @@ import shutil
 import socket
 import sys
 import tempfile
+import textwrap
 import time
 from pathlib import Path
 
 import pytest
 
+import amiral
 from amiral.processes import cgroup, proc, tree
 from amiral.processes.answers import Exited, Launched, Lost, Order
+from amiral.processes.fence import (
+    DELETE,
+    DEVICE,
+    EXECUTE,
+    READ,
+    WRITE,
+    Fence,
+    abi,
+    system_grants,
+)
 from amiral.processes.link import ShimLink
 from amiral.processes.pool import ShimPool, shim_command, start_shim
+from amiral.processes.probe import WHOLE_ABI
 from amiral.processes.session_files import read_meta
-from amiral.processes.spawn import Spawner, Stdio, base_environment
+from amiral.processes.spawn import Ran, Spawner, Stdio, base_environment
 from amiral.store.brake import Brake
 
 PATIENCE_S = 20.0
@@ -180,6 +193,85 @@ def below_this_process():
 def namespaces() -> list[str]:
     """Give the command that makes own mounts and processes, as root or as somebody."""
     return ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-r", "-m"]
+
+
+ALL = READ | WRITE | DELETE | EXECUTE | DEVICE
+TRIES = """
+import errno, json, os, sys
+inside, outside, *more = sys.argv[1:]
+told = {}
+
+def attempt(name, action):
+    try:
+        action()
+        told[name] = "done"
+    except OSError as error:
+        told[name] = errno.errorcode[error.errno]
+
+"""
+
+
+class Pen:
+    """A folder that is granted beside one that is not, and programs behind the fence between."""
+
+    ALL = ALL
+    SOURCES = amiral.__path__[0].rpartition("/")[0]
+
+    def __init__(self, yard: Yard):
+        self.yard = yard
+        self.inside, self.outside = yard.home / "in", yard.home / "out"
+        for folder in (self.inside, self.outside):
+            folder.mkdir()
+
+    def fence(self, *grants, fenced=ALL, ports=None, **changes) -> Fence:
+        """Give a fence round the inside, or round what is granted, that lets Python run."""
+        system = system_grants(str(Path.home()), (sys.prefix, sys.base_prefix))
+        return Fence((*(grants or ((str(self.inside), ALL),)), *system), fenced, ports, **changes)
+
+    async def run(self, *argv, fence=None, timeout_s=PATIENCE_S) -> Ran:
+        """Run a program behind a fence."""
+        return await self._run(argv, fence or self.fence(), timeout_s)
+
+    async def run_freely(self, *argv) -> Ran:
+        """Run the same without any fence: what fails here too proves nothing."""
+        return await self._run(argv, None, PATIENCE_S)
+
+    async def tries(self, code, *more, fence=None) -> dict[str, str]:
+        """Run Python code behind a fence, and give how each of its attempts went."""
+        return told_by(await self.run(*self.trying(code, *more), fence=fence))
+
+    async def tries_freely(self, code, *more) -> dict[str, str]:
+        """Run the same attempts without any fence."""
+        return told_by(await self.run_freely(*self.trying(code, *more)))
+
+    async def session(self, code, *more, **changes) -> Running:
+        """Launch attempts behind a fence as the CLI of a session."""
+        wish = {"argv": tuple(self.trying(code, *more)), "fence": self.fence()}
+        return await self.yard.session("", **(wish | changes))
+
+    async def _run(self, argv, fence: Fence | None, timeout_s: float) -> Ran:
+        env = base_environment()
+        return await self.yard.spawner.run(
+            argv, kind="test", env=env, cwd="/", timeout_s=timeout_s, fence=fence
+        )
+
+    def trying(self, code, *more) -> list[str]:
+        """Give the command of a program that makes attempts; `inside` and `outside` are known."""
+        program = TRIES + textwrap.dedent(code) + "\nprint(json.dumps(told), flush=True)\n"
+        return [*PYTHON, program, str(self.inside), str(self.outside), *more]
+
+
+def told_by(ran: Ran) -> dict[str, str]:
+    assert ran.code == 0, ran.err.decode()
+    told: dict[str, str] = json.loads(ran.out)
+    return told
+
+
+@pytest.fixture
+def pen(yard):
+    if abi() < WHOLE_ABI:
+        pytest.skip("the fence needs Landlock ABI 6 here: run on Linux 6.12 or later")
+    return Pen(yard)
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import pytest
 
 from amiral.base.errors import Broken, NotFound
 from amiral.processes.spawn import Spawner
-from amiral.projects.git import Git, Tree, identity, said
+from amiral.projects.git import Git, identity, said
+from amiral.projects.git_tree import Tree
 from amiral.store.brake import Brake
 
 

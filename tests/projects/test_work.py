@@ -179,10 +179,22 @@ async def test_filters_of_the_persons_own_settings_do_not_run_on_an_agents_tree(
     shop.write("new.py", "x\n", at=worktree.folder)
     await committed(work, worktree)
     assert not bell.exists()
-    shop.git("config", "filter.x.clean", str(program))
+
+
+async def test_g1_filters_of_the_repositorys_own_settings_run_behind_a_fence(
+    work, worktree, shop, tmp_path
+):
+    outside, config = tmp_path / "outside", shop.root / ".git" / "config"
+    script = f"echo x >{outside}; echo x >>{config}; echo x >>{shop.root}/cart.py; tr a-z A-Z"
+    shop.git("config", "filter.x.clean", f"sh -c '{script}' 2>/dev/null")
+    cart, settings = (shop.root / "cart.py").read_bytes(), config.read_bytes()
+    shop.write(".gitattributes", "*.py filter=x\n", at=worktree.folder)
     shop.write("new.py", "y\n", at=worktree.folder)
-    await committed(work, worktree)
-    assert bell.exists(), "those of the repository's own configuration do"
+    commit = await committed(work, worktree)
+    assert shop.git("show", f"{commit}:new.py", at=worktree.folder) == "Y"
+    assert not outside.exists()
+    assert config.read_bytes() == settings
+    assert (shop.root / "cart.py").read_bytes() == cart
 
 
 # ------------------------------------------------------------------ on whatever branch

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
+from amiral.agents import approval_rows
 from amiral.base import events as ev
 from amiral.base.errors import AmiralError
 from amiral.store.journal import Journal, Stamped
@@ -12,7 +13,8 @@ from amiral.store.journal import Journal, Stamped
 class Answer:
     """The first thing to tell about a message: its turn's end, its parking or its cancelling.
 
-    `id` names the answer for ever: the journal's number of the event that carries it.
+    `id` names the answer for ever: the journal's number of the event that carries it. `request` is
+    what the turn waits for: a permission that only the owner can give.
     """
 
     id: str
@@ -20,11 +22,13 @@ class Answer:
     outcome: str
     text: str
     reason: str
+    request: str = ""
 
 
 PENDING = Answer("", "", "pending", "", "")
 """Nothing to tell yet."""
 
+_ASKS = "it waits for a permission of the owner"
 _STOPPED = Answer("", "", "pending", "", "amiral was stopped; the message is kept")
 
 
@@ -42,7 +46,7 @@ class Answers:
         if since < self._journal.last_seq:
             async for batch in self._journal.batches(since):
                 for stamped in batch:
-                    answer = _answer(stamped, message)
+                    answer = self._answer(stamped, message)
                     if answer is not None:
                         return answer
                 if batch[-1].seq >= self._journal.last_seq:
@@ -60,7 +64,7 @@ class Answers:
         try:
             async for stamped in self._journal.subscribe(since):
                 message = getattr(stamped.event, "message", "")
-                answer = _answer(stamped, message) if message in self._expected else None
+                answer = self._answer(stamped, message) if message in self._expected else None
                 if answer is not None:
                     self._expected.pop(message).set_result(answer)
         except AmiralError as error:
@@ -70,6 +74,14 @@ class Answers:
             for future in self._expected.values():
                 future.set_result(_STOPPED)
         self._expected.clear()
+
+    def _answer(self, stamped: Stamped, message: str) -> Answer | None:
+        """Give what an event answers; a request that was dealt with already is no answer."""
+        answer = _answer(stamped, message)
+        if answer is None or not answer.request:
+            return answer
+        waits = approval_rows.named(self._journal.rows, answer.request).is_waiting
+        return answer if waits else None
 
     def _queued_at(self, message: str) -> int:
         found = self._journal.rows("select seq from inbox where message = ?", message)
@@ -83,6 +95,8 @@ def _answer(stamped: Stamped, message: str) -> Answer | None:
             return Answer(number, event.turn, event.outcome, event.text, event.reason)
         case ev.TurnParked() if event.message == message:
             return Answer(number, event.turn, "limited", event.text, _until(event))
+        case ev.ApprovalAsked() if event.message == message:
+            return Answer(number, event.turn, "pending", "", _ASKS, event.approval)
         case ev.MessageCancelled() if event.message == message:
             return Answer(number, "", "cancelled", "", event.reason)
     return None

@@ -1,12 +1,13 @@
 """Begin a turn, or take up one that was begun: the session it has, the words it begins with."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from amiral.agents import ending, rows
+from amiral.agents.approval_rows import closing
 from amiral.agents.control import Control
 from amiral.agents.driver import Settlement
-from amiral.agents.fold import Now, Progress
+from amiral.agents.fold import Now, Progress, Question
 from amiral.agents.rows import Queued, SessionRow
 from amiral.agents.session import Session
 from amiral.agents.sessions import Sessions
@@ -28,6 +29,7 @@ class Running:
     """One turn while it runs; all of it can be rebuilt from the journal and the session's files.
 
     `is_written`: the message may have reached the CLI. It has not when this turn was begun here.
+    `asked`: the questions that wait for the owner, by the CLI's names for them.
     """
 
     message: Queued
@@ -43,6 +45,7 @@ class Running:
     is_said: bool = False
     is_ended: bool = False
     kill_at_s: float | None = None
+    asked: dict[str, Question] = field(default_factory=dict)
 
     @property
     def is_ready(self) -> bool:
@@ -132,4 +135,4 @@ class Beginnings:
             line = recorded(self._sessions.folder(row.session), message.line)
             evidence = ending.Evidence(line, Settlement("unknown"), "its session cannot be read")
             event = ending.verdict(evidence, progress, now, row.position)
-        await self._journal.append(event)
+        await self._journal.decide(closing(message.turn, event))

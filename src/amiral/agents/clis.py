@@ -1,18 +1,24 @@
 """Which agent CLIs this machine has, how they are called, and what carries their login."""
 
+import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from amiral.agents.driver import NO_LOGIN, Driver, Login
 from amiral.agents.logins import has_login, how_to_log_in, lend_login
+from amiral.agents.needs import program_folder
+from amiral.agents.rights import bits
+from amiral.agents.ways_out import hosts_in
 from amiral.base.errors import AmiralError, Invalid, NotFound
 from amiral.base.settings import DriverSettings, Settings
+from amiral.permissions.sandbox import Access
 from amiral.processes.spawn import Spawner, base_environment
 
+_PACKAGES = Path(__file__).parents[2]
 _VERSION_TIMEOUT_S = 20.0
 _SCRIPTED = (sys.executable, "-m", "amiral.testbench.scripted_cli")
 _VAULT = "vault:"
@@ -23,7 +29,7 @@ class Cli:
     """One driver's CLI, as it was found.
 
     `command` begins with a whole path; `env` is all it is given of ours; `options` are the owner's;
-    `login_place` is the folder of the login's files.
+    `login_place` is the folder of the login's files, `services` are the hosts it speaks to.
     """
 
     driver: str
@@ -33,11 +39,29 @@ class Cli:
     login: Login = NO_LOGIN
     options: Mapping[str, object] = field(default_factory=dict)
     login_place: Path = Path()
+    services: tuple[str, ...] = ()
 
     @property
     def how_to_log_in(self) -> str:
         """Say what a person can do."""
         return how_to_log_in(self.driver, self.login)
+
+    def programs(self) -> tuple[str, ...]:
+        """Name what is read and run when it starts: the owner's command may name files too."""
+        program, *words = self.command
+        own = (sys.prefix, sys.base_prefix, str(_PACKAGES)) if program == sys.executable else ()
+        named = (word for word in words if word.startswith("/"))
+        return (program_folder(os.path.realpath(program)), *own, *named)
+
+    def hosts(self) -> tuple[str, ...]:
+        """Name the services it must reach: its own, or those it was told of instead."""
+        return hosts_in(self.env) + hosts_in(self.options) or self.services
+
+    def login_grants(self, needed: Iterable[Access]) -> tuple[tuple[str, int], ...]:
+        """Give what it may do in the folder its login lies in, behind a fence."""
+        if not self.login.files:
+            return ()
+        return ((os.path.realpath(self.login_place), bits({Access.READ, *needed})),)
 
     def lend_login(self, home: Path) -> None:
         """Link the login into a worker's config home; Denied when a needed one is missing."""
@@ -131,7 +155,8 @@ def find_cli(
     program = _find(driver.name, command[0], environ)
     full, place = (program, *command[1:]), logins / driver.name
     is_logged_in = has_login(place, login, env)
-    return Cli(driver.name, full, env, is_logged_in, login, settings.config, place)
+    services = driver.needs.services
+    return Cli(driver.name, full, env, is_logged_in, login, settings.config, place, services)
 
 
 def _find(driver: str, program: str, environ: Mapping[str, str]) -> str:

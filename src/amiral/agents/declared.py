@@ -5,22 +5,33 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from amiral.agents.worker import Roles, Worker, combine, parse_registry, parse_roles
-from amiral.base.errors import NotFound
+from amiral.base.errors import Invalid, NotFound
 from amiral.base.nearest import did_you_mean
 from amiral.base.plain import one_line
+from amiral.permissions.policy import narrowed, parse_policy
+from amiral.permissions.rules import Policy
 from amiral.projects.project import Project
 from amiral.projects.trust import InForce, Trust
 
 REGISTRY = "config/workers_registry.json"
 ROLES = "config/project_roles.json"
+POLICY = "config/permissions.json"
 
 _SHIPPED = Path(__file__).parent.parent / "framework" / "workers"
 _LEAST_POWER = "consultant"
 
 
 @dataclass(frozen=True)
+class Rules:
+    """The permissions in force; with `errors` in the file that is trusted nobody may start."""
+
+    policy: Policy | None = None
+    errors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Declared:
-    """Workers and their identities (system prompts, by worker id).
+    """Workers and their identities (system prompts, by worker id), and the rules they work under.
 
     `errors` are the mistakes of a trusted file, as `file:line: message`: with them a running
     project keeps its last good workers, and a starting one has the shipped workers. `notices` tell
@@ -32,6 +43,7 @@ class Declared:
     identities: Mapping[str, str]
     notices: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
+    rules: Rules = Rules()
 
     def worker(self, worker_id: str) -> Worker:
         """Find a worker; NotFound names the known ones."""
@@ -68,7 +80,29 @@ def load_declared(trust: Trust, project: Project) -> Declared:
     for worker in workers:
         identities[worker.id], notice = _identity(trust, project, worker)
         notices += [notice] if notice else []
-    return Declared(workers, read, identities, tuple(notices), tuple(errors))
+    policy = trust.in_force(project, POLICY)
+    rules = _rules(policy)
+    notices += [text for text in (policy.notice, *rules.errors) if text]
+    return Declared(workers, read, identities, tuple(notices), tuple(errors), rules)
+
+
+def read_rules(text: str, name: str) -> Rules:
+    """Read a policy; its mistakes are kept, as `file:line: message`."""
+    try:
+        return Rules(parse_policy(text, name)[0])
+    except Invalid as error:
+        return Rules(errors=tuple(error.message.split("\n")))
+
+
+def _rules(file: InForce) -> Rules:
+    """Give what is trusted, and of what is not trusted yet the part that narrows."""
+    trusted = read_rules(file.text, _name(file)) if file.text is not None else Rules()
+    if file.found in (None, file.text):
+        return trusted
+    found = read_rules(str(file.found), _name(file)).policy
+    if trusted.errors or found is None:
+        return trusted
+    return Rules(narrowed(trusted.policy, found))
 
 
 _EMPTY = '{"version": 1, "workers": []}'

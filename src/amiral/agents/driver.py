@@ -10,6 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from amiral.agents.needs import Needs
+from amiral.permissions.projection import Enforcement, Projection
+from amiral.permissions.rules import Permissions
+
 StateT = TypeVar("StateT")
 
 
@@ -21,6 +25,9 @@ class Seat:
     worker's own folders; `login` holds the variables that carry its login (never amiral's own
     tokens); `options` is the owner's own configuration of this CLI, in its own words; `resume_key`
     continues a conversation, `fresh_key` (a UUID) names a new one; exactly one of the two is set.
+    `enforcement` is how far a fence around the CLI holds its `permissions`; without them none does.
+    `git_folders`: of a linked worktree the repository, to be read, and what git writes there;
+    `way_out`: the variables of a closed network's proxy.
     """
 
     worker: str
@@ -36,14 +43,19 @@ class Seat:
     resume_key: str = ""
     fresh_key: str = ""
     options: Mapping[str, object] = field(default_factory=dict)
+    permissions: Permissions | None = None
+    enforcement: Enforcement = Enforcement.NONE
+    git_folders: tuple[str, ...] = ()
+    way_out: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class FileToWrite:
-    """A file the CLI needs before it starts. `path` is relative to the worker's config home."""
+    """A file of the worker's config home that the CLI needs; of one `is_merged` its part stays."""
 
     path: str
     text: str
+    is_merged: bool = False
 
 
 @dataclass(frozen=True)
@@ -232,55 +244,55 @@ class Read(Generic[StateT]):
 
 
 class Driver(Protocol[StateT]):
-    """All that is known of one CLI, in one file (architecture decision 5)."""
+    """All that is known of one CLI, in one place (architecture decision 5).
+
+    `owned` are patterns of files in the config home that it is told by: what matches and is not
+    written anew at a launch is removed before it, whoever put it there.
+    """
 
     name: str
     state_type: type[StateT]
+    owned: tuple[str, ...]
+    needs: Needs
 
     def version_command(self, command: tuple[str, ...]) -> tuple[str, ...]:
         """Give the argument list that prints the CLI's version."""
-        ...
 
     def version_of(self, output: str) -> str:
         """Read the version out of that output, "" when it is not there."""
-        ...
 
     def warning_for(self, version: str) -> str:
         """Return why this version deserves a warning, "" when it is tested."""
-        ...
 
     def login(self, options: Mapping[str, object]) -> Login:
         """Tell what carries its login under these options; an empty one when it needs none."""
-        ...
+
+    def project(self, seat: Seat) -> Projection:
+        """Say the seat's permissions in the CLI's words, never milder; nothing for none (S3.11)."""
+
+    def merged(self, found: str, text: str) -> str:
+        """Put `text`, ours of a file that `is_merged`, into what is found there."""
 
     def open(self, seat: Seat) -> tuple[StateT, Launch]:
         """Plan the process and give the first state."""
-        ...
 
     def is_ready(self, state: StateT) -> bool:
         """Tell whether `say` may be called now."""
-        ...
 
     def read(self, state: StateT, line: bytes) -> Read[StateT]:
         """Fold one line of stdout (no newline). Total: never raises, whatever the bytes (P12)."""
-        ...
 
     def say(self, state: StateT, message: str, text: str) -> tuple[Input, ...]:
         """Give the lines that start a turn with `text`; the first one's id is `message`."""
-        ...
 
     def answer(self, state: StateT, asked: Asked, *, allow: bool, reason: str) -> tuple[Input, ...]:
         """Give the lines that answer a permission question."""
-        ...
 
     def interrupt(self, state: StateT, turn: str) -> tuple[Input, ...]:
         """Give the lines that end the running turn softly, the session staying open."""
-        ...
 
     def transcript(self, seat: Seat, key: str) -> str:
         """Name the CLI's own transcript of session `key` as a glob pattern, "" when it has none."""
-        ...
 
     def settle(self, lines: Iterable[bytes], message: str, text: str) -> Settlement:
         """Read from the CLI's own transcript what became of a message."""
-        ...

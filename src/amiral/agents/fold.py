@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from amiral.agents.driver import (
     Asked,
-    Driver,
     Finished,
     Input,
     Limited,
@@ -21,7 +19,6 @@ from amiral.agents.driver import (
     Used,
 )
 from amiral.agents.framing import Oversized
-from amiral.agents.worker import ALL_TOOLS, Worker
 from amiral.base import events as ev
 
 MOST_NOISE = 20
@@ -150,6 +147,14 @@ def _tell_of_turn(signal: Signal, now: Now, position: ev.Position) -> ev.Event |
 
 
 @dataclass(frozen=True)
+class Question:
+    """A permission question, with the driver's state it was asked in."""
+
+    state: object
+    asked: Asked
+
+
+@dataclass(frozen=True)
 class Answer:
     """How one permission question is answered, with the lines that say so."""
 
@@ -157,18 +162,6 @@ class Answer:
     allowed: bool
     reason: str
     inputs: tuple[Input, ...]
-
-
-def answer(driver: Driver[Any], line: Folded, worker: Worker) -> tuple[Answer, ...]:
-    """Answer the permission questions of one line from the worker's tools alone."""
-    answers = []
-    for signal in line.signals:
-        if isinstance(signal, Asked):
-            allowed = _may_use(worker, signal.tool)
-            reason = "" if allowed else f"worker {worker.id} may not use {signal.tool}"
-            inputs = driver.answer(line.state, signal, allow=allowed, reason=reason)
-            answers.append(Answer(signal, allowed, reason, inputs))
-    return tuple(answers)
 
 
 def told(line: Folded, now: Now, answers: Iterable[Answer], noise: int) -> Iterator[ev.Event]:
@@ -203,8 +196,3 @@ def _noise(noise: Noise, now: Now, position: ev.Position, number: int) -> Iterat
     if number <= MOST_NOISE + 1:
         text = noise.text[:_LONGEST_NOISE] if number <= MOST_NOISE else _MORE_NOISE
         yield ev.NoiseRead(now.session, now.worker, position, text)
-
-
-def _may_use(worker: Worker, tool: str) -> bool:
-    """A rule such as `Bash(git *)` is not judged here, so it allows nothing."""
-    return worker.tools == ALL_TOOLS or tool in worker.tools

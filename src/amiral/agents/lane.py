@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from amiral.agents import rows
+from amiral.agents import approval_rows, rows
 from amiral.agents.control import Control
 from amiral.agents.opening import CannotStart
 from amiral.agents.rows import Queued
@@ -55,8 +55,10 @@ class Lane:
         self._task = asyncio.create_task(self._serve(), name=f"lane {worker}")
 
     def wake(self) -> None:
-        """Have the queue looked at."""
+        """Have the queue looked at, and by the running turn what was answered."""
         self._news.set()
+        if self._control is not None:
+            self._control.woken.set()
 
     @property
     def is_running(self) -> bool:
@@ -148,7 +150,10 @@ class Lane:
     async def _end(self, message: Queued, outcome: str, reason: str) -> None:
         def claim(read: Rows) -> tuple[list[ev.Event], None]:
             found = rows.find_waiting(read, message.message)
-            return ([] if found is None else _over(found, outcome, reason)), None
+            if found is None:
+                return [], None
+            ended = _over(found, outcome, reason)
+            return [*ended, *approval_rows.voided(read, found.turn, reason)], None
 
         await self._engine.journal.decide(claim)
         self._control = None

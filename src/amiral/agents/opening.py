@@ -8,6 +8,7 @@ from typing import Any
 
 from amiral.agents import rows
 from amiral.agents.driver import Driver, Launch, Seat
+from amiral.agents.homes import write_home
 from amiral.agents.seats import Seats, seat_digest
 from amiral.agents.session import NEVER_LAUNCHED, Session
 from amiral.agents.tail import OutputTail
@@ -33,18 +34,28 @@ class Opening:
 
     session: Session
     link: ShimLink
+    seat: Seat
     launch: Launch
     version: str
 
 
 class Openings:
-    """`folder` holds `<session>/`; `tag` begins the tag of every process of this project."""
+    """`folder` holds `<session>/`; `tag` begins the tag of every process of this project.
+
+    `owned` are patterns of the files by which CLIs are told in a worker's config home, of all.
+    """
 
     def __init__(
-        self, journal: Journal, shims: ShimPool, seats: Seats, folder: Path, tag: str
+        self,
+        journal: Journal,
+        shims: ShimPool,
+        seats: Seats,
+        folder: Path,
+        tag: str,
+        owned: tuple[str, ...],
     ) -> None:
         self._journal, self._shims, self._seats = journal, shims, seats
-        self._folder, self._tag = folder, tag
+        self._folder, self._tag, self._owned = folder, tag, owned
         self._warned: set[str] = set()
 
     async def record(self, driver: Driver[Any], seat: Seat, conversation: str) -> Opening:
@@ -67,7 +78,7 @@ class Openings:
         tail = OutputTail(self._folder / row.session, row.snapshot_at)
         session = Session(row, driver, state, tail)
         session.connect(link)
-        return Opening(session, link, launch, version)
+        return Opening(session, link, seat, launch, version)
 
     async def launch(self, opening: Opening) -> None:
         """Start the CLI; CannotStart, NotFound or Denied say why it cannot be.
@@ -76,7 +87,7 @@ class Openings:
         """
         session = opening.session
         try:
-            order = self._prepare(session, opening.launch)
+            order = await self._prepare(session, opening)
         except Exception:
             session.end(NEVER_LAUNCHED)
             raise
@@ -106,22 +117,20 @@ class Openings:
         reason = f"the session was made in {known.cwd}, the worker's folder is {seat.cwd} now"
         return seat, (ev.ContextLost(conversation, seat.worker, driver, known.key, reason),)
 
-    def _prepare(self, session: Session, launch: Launch) -> Order:
+    async def _prepare(self, session: Session, opening: Opening) -> Order:
         """Write the files a CLI needs before it starts, and say how it is started."""
-        folder = self._folder / session.id
+        folder, launch = self._folder / session.id, opening.launch
         ensure_private_folder(folder)
         write_atomic(folder / "worker", session.row.worker)
-        for file in launch.files:
-            path = Path(launch.env["HOME"]) / file.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomic(path, file.text)
+        write_home(Path(opening.seat.config_home), session.driver, launch.files, self._owned)
         return Order(
             session.id,
             str(folder),
             launch.argv,
-            {**base_environment(), **launch.env},
+            {**base_environment(), **launch.env, **opening.seat.way_out},
             launch.cwd,
             f"{self._tag}:{session.id}",
+            await self._seats.fence(session.driver, opening.seat),
         )
 
     def _warning(self, driver: Driver[Any], version: str) -> tuple[ev.Event, ...]:

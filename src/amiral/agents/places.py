@@ -3,10 +3,12 @@
 import contextlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from amiral.agents.worker import ALL_TOOLS, Worker
 from amiral.base.errors import AmiralError, Broken, NotFound
+from amiral.projects.git_tree import written_by_git
 from amiral.projects.worktrees import Worktrees
 
 _READING = frozenset({"Read", "Glob", "Grep", "LS", "WebSearch", "WebFetch", "TodoWrite"})
@@ -17,27 +19,36 @@ def may_write(worker: Worker) -> bool:
     return worker.tools == ALL_TOOLS or not _READING.issuperset(worker.tools)
 
 
+@dataclass(frozen=True)
+class WorkPlace:
+    """A folder to work in; of a linked worktree its repository too, and what git writes there."""
+
+    folder: Path
+    git_folders: tuple[Path, ...] = ()
+
+
 class Places:
     """The folders of one project. NotFound when there is no place for a worker that writes."""
 
     def __init__(self, worktrees: Worktrees) -> None:
         self._worktrees = worktrees
 
-    async def prepare(self, worker: Worker, place: str) -> Path:
+    async def prepare(self, worker: Worker, place: str) -> WorkPlace:
         """Give the folder for a turn, made when missing: worktree `place`, else the worker's own.
 
         A reading worker without a `place` gets the checkout; so does a writing one where there is
         no git. A worker's own worktree follows the checkout for as long as no work is in it.
         """
         if not place and not may_write(worker):
-            return self._worktrees.root
+            return WorkPlace(self._worktrees.root)
         with _telling(worker):
             if not await self._worktrees.is_git():
-                return self._worktrees.root
+                return WorkPlace(self._worktrees.root)
             worktree = await self._worktrees.ensure(place or worker.id)
             if not place:
                 await self._worktrees.work.freshen(worktree)
-            return worktree.folder
+            tree = worktree.tree
+            return WorkPlace(worktree.folder, (tree.common_dir, *written_by_git(tree)))
 
     @asynccontextmanager
     async def hold(self, worker: Worker, place: str) -> AsyncIterator[None]:

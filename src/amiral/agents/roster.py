@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from amiral.agents.declared import Declared, shipped
+from amiral.agents.declared import Declared, Rules, shipped
 from amiral.agents.worker import Roles, Worker
 from amiral.base import events as ev
 from amiral.store.journal import Journal, Stamped, Table, Write
@@ -59,6 +59,10 @@ class Roster:
         """Give a worker's system prompt."""
         return self._declared.identities.get(worker.id, "")
 
+    def rules(self) -> Rules:
+        """Give the permissions as far as the owner trusts them; denies of others count at once."""
+        return self._declared.rules
+
     def roles(self) -> Roles:
         """Give the project's defaults as far as the owner trusts them (S0.35)."""
         return self._declared.roles
@@ -71,12 +75,7 @@ class Roster:
 
     def notices(self) -> tuple[str, ...]:
         """Tell what a person should know: files without effect, mistakes in trusted ones."""
-        unheld = (
-            f"worker {worker.id!r}: its permissions are not enforced in this version"
-            for worker in self._declared.workers
-            if worker.permissions
-        )
-        return (*self._declared.notices, *self._mistakes, *unheld)
+        return (*self._declared.notices, *self._mistakes)
 
     def _seated(self, worker: Worker) -> Worker:
         return worker if worker.driver else replace(worker, driver=self._driver)

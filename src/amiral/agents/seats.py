@@ -1,18 +1,31 @@
 """Where and as whom a worker's CLI is started: its folders, its command, its version."""
 
-from collections.abc import Callable
-from dataclasses import replace
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from amiral.agents.clis import Cli, ask_version
 from amiral.agents.driver import Driver, Seat
 from amiral.agents.places import Places
+from amiral.agents.rights import Footing, Right, Rights, bits
+from amiral.agents.ways_out import WaysOut
 from amiral.agents.worker import Worker
 from amiral.base.errors import NotFound
 from amiral.base.ids import digest
+from amiral.permissions.sandbox import Access
+from amiral.processes.fence import Fence
 from amiral.processes.spawn import Spawner
 from amiral.store.files import ensure_private_folder
+
+
+@dataclass(frozen=True)
+class Holds:
+    """What keeps a worker within bounds."""
+
+    rights: Rights
+    ways_out: WaysOut
 
 
 class Seats:
@@ -24,32 +37,62 @@ class Seats:
         find_cli: Callable[[str], Cli],
         identity: Callable[[Worker], str],
         places: Places,
+        holds: Holds,
         workers: Path,
     ) -> None:
         self._spawner, self._find_cli, self._identity = spawner, find_cli, identity
         self.places, self._workers = places, workers
+        self._rights, self._ways_out = holds.rights, holds.ways_out
         self._versions: dict[tuple[str, int], str] = {}
 
     async def take(self, worker: Worker, place: str, fresh_key: str) -> Seat:
         """Prepare the folders of a turn in `place` and give the seat.
 
-        NotFound without a CLI, Denied without a login that the CLI needs.
+        NotFound without a CLI, Denied without a login that the CLI needs, or when what it must be
+        denied cannot be held here.
         """
         cli, folder = self._find_cli(worker.driver), self._workers / worker.id
+        right = await self._rights.of(worker)
         for name in ("home", "tmp"):
             ensure_private_folder(folder / name)
         cli.lend_login(folder / "home")
+        place_of_work = await self.places.prepare(worker, place)
+        told = (self._identity(worker), right.summary)
         return replace(
-            self.former(worker.id, str(await self.places.prepare(worker, place))),
+            self.former(worker.id, str(place_of_work.folder)),
             command=cli.command,
             model=worker.model,
             tools=worker.tools,
             max_turns=worker.max_turns,
-            identity=self._identity(worker),
+            identity="\n\n".join(part for part in told if part),
             login=cli.env,
             options=cli.options,
             fresh_key=fresh_key,
+            permissions=right.permissions,
+            enforcement=right.enforcement,
+            git_folders=tuple(map(str, place_of_work.git_folders)),
+            way_out=await self._way_out(worker.id, cli),
         )
+
+    async def _way_out(self, worker: str, cli: Cli) -> Mapping[str, str]:
+        way = await self._ways_out.of(worker, cli.hosts())
+        return way.env if way else {}
+
+    async def fence(self, driver: Driver[Any], seat: Seat) -> Fence | None:
+        """Compile what its CLI is started behind; None when nothing is configured, or can hold."""
+        cli = self._find_cli(driver.name)
+        way = await self._ways_out.of(seat.worker, cli.hosts())
+        footing = Footing(
+            root=Path(seat.cwd),
+            own=(Path(seat.config_home), Path(seat.tmp), *map(Path, seat.git_folders[1:])),
+            programs=cli.programs(),
+            more=(*cli.login_grants(driver.needs.login), *_read(seat.git_folders[:1])),
+            is_worktree=bool(seat.git_folders),
+            has_terminals=driver.needs.has_terminals,
+            ports=(way.port,) if way else None,
+        )
+        right = Right(seat.permissions, seat.enforcement)
+        return await asyncio.to_thread(self._rights.fence, right, footing)
 
     def former(self, worker: str, cwd: str) -> Seat:
         """Give as much of a seat as tells where an earlier CLI of the worker left its files."""
@@ -82,8 +125,15 @@ class Seats:
         return self._versions[known]
 
 
+def _read(folders: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+    return ((folder, bits({Access.READ})) for folder in folders)
+
+
 def seat_digest(seat: Seat) -> str:
     """Tell seats apart by what matters to a running CLI; logins and keys are left out."""
     parts = (*seat.command, seat.cwd, seat.model, repr(seat.tools), str(seat.max_turns))
     parts += (repr(seat.options),) if seat.options else ()
+    parts += (repr(sorted(seat.way_out.items())),) if seat.way_out else ()
+    if seat.permissions is not None:
+        parts += (repr(seat.permissions), seat.enforcement)
     return digest("\0".join((*parts, seat.identity)))

@@ -62,7 +62,8 @@ class Sessions:
     ) -> None:
         self._journal, self._clock, self._shims, self._seats = journal, clock, shims, seats
         self._drivers, self._place = drivers, place
-        self._openings = Openings(journal, shims, seats, place.folder, place.tag)
+        owned = tuple({name for driver in drivers.values() for name in driver.owned})
+        self._openings = Openings(journal, shims, seats, place.folder, place.tag, owned)
         self._known: dict[str, Session] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 

@@ -3,6 +3,7 @@
 from functools import singledispatch
 from typing import Final
 
+from amiral.agents import approval_rows
 from amiral.base import events as ev
 from amiral.store.journal import Stamped, Table, Write
 
@@ -248,11 +249,12 @@ def _move_position(event: ev.Event, write: Write) -> None:
 def _apply(write: Write, stamped: Stamped) -> None:
     if stamped.event is not None:
         _project(stamped.event, stamped, write)
+        approval_rows.project(stamped.event, stamped, write)
         _move_position(stamped.event, write)
 
 
 ENGINE: Final = Table(
     "engine",
-    _INBOX + _TURNS + _SESSIONS + _LIMITS,
+    _INBOX + _TURNS + _SESSIONS + _LIMITS + approval_rows.DDL,
     _apply,
 )

@@ -8,12 +8,14 @@ the shim from writing twice, the position keeps the journal from telling twice.
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from amiral.agents import ending, fold
+from amiral.agents.approval_rows import closing
 from amiral.agents.beginning import Beginnings, Running
 from amiral.agents.control import Control
 from amiral.agents.driver import Input
+from amiral.agents.questions import Asking, Questions
 from amiral.agents.rows import Queued
 from amiral.agents.sessions import Sessions
 from amiral.agents.settle import gather
@@ -32,10 +34,14 @@ _POLL_S = 1.0
 
 @dataclass(frozen=True)
 class TurnLimits:
-    """Seconds: how long a turn may run, and how long a soft interrupt is given to work."""
+    """Seconds: how long a turn may run, and how long a soft interrupt is given to work.
+
+    `asking` says how the permission questions of a turn are answered.
+    """
 
     longest_s: float
     grace_s: float
+    asking: Asking = field(default_factory=Asking)
 
 
 class Turns:
@@ -52,6 +58,7 @@ class Turns:
     ) -> None:
         self._journal, self._clock, self._brake = journal, clock, brake
         self._sessions, self._limits = sessions, limits
+        self._questions = Questions(journal, clock, limits.asking)
         self._beginnings = Beginnings(journal, clock, sessions, words, limits.longest_s)
 
     async def run(self, message: Queued, worker: Worker, control: Control) -> None:
@@ -91,6 +98,8 @@ class Turns:
                 await self._settle(turn)
                 return
             await self._fold(turn, is_last=False)
+            if turn.asked and self._brake.state() is None:
+                await self._questions.serve(turn)
             await self._obey(turn)
             await self._say(turn)
             if not turn.is_ended:
@@ -102,15 +111,17 @@ class Turns:
             events: list[ev.Event] = []
             inputs: list[Input] = []
             for line in lines:
-                answers = fold.answer(turn.session.driver, line, turn.worker)
+                answers, requests = self._questions.hear(turn, line)
                 inputs += (*line.inputs, *(given for answer in answers for given in answer.inputs))
                 if line.is_new:
                     events += fold.told(line, turn.now, answers, turn.progress.noise)
+                    events += requests
                 turn.progress = fold.advance(turn.progress, line.signals, turn.now)
             end = ending.end(turn.progress, turn.now, turn.session.position, turn.control.wish)
             if end:
-                events += (*end, turn.session.snapshot())
-            if events:
+                ended = closing(turn.now.turn, *events, *end, turn.session.snapshot())
+                await self._journal.decide(ended)
+            elif events:
                 await self._journal.append(*events)
             turn.is_ended = bool(end)
             failpoint("turn.folded")
@@ -135,6 +146,7 @@ class Turns:
             await self._end(turn, wish)
         elif turn.kill_at_s is None:
             turn.kill_at_s = now_s + self._limits.grace_s
+            await self._questions.void(turn, wish.reason)
             driver, state = turn.session.driver, turn.session.state
             await turn.session.write(driver.interrupt(state, turn.now.turn))
         elif now_s > turn.kill_at_s:
@@ -179,12 +191,12 @@ class Turns:
             await self._sessions.transcripts(session),
         )
         event = ending.verdict(evidence, turn.progress, turn.now, session.position)
-        await self._journal.append(event)
+        await self._journal.decide(closing(turn.now.turn, event))
         failpoint("turn.settled")
 
     async def _end(self, turn: Running, wish: Wish) -> None:
         event = ending.wished(wish, turn.progress, turn.now, turn.session.position)
-        await self._journal.append(event)
+        await self._journal.decide(closing(turn.now.turn, event))
         turn.is_ended = True
         failpoint("turn.settled")
 

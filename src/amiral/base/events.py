@@ -44,6 +44,10 @@ from amiral.base.spec_events import (
     SpecTested,
 )
 from amiral.base.turn_events import (
+    ApprovalAnswered,
+    ApprovalAsked,
+    ApprovalExpired,
+    ApprovalVoided,
     InterruptOrdered,
     MessageCancelled,
     MessageQueued,
@@ -63,6 +67,10 @@ from amiral.base.turn_events import (
 
 ALL: Final[tuple[type[Event], ...]] = (
     AnswerRead,
+    ApprovalAnswered,
+    ApprovalAsked,
+    ApprovalExpired,
+    ApprovalVoided,
     BrakeSeen,
     ContextLost,
     FileTrusted,
@@ -113,6 +121,10 @@ ALL: Final[tuple[type[Event], ...]] = (
 __all__ = [
     "ALL",
     "AnswerRead",
+    "ApprovalAnswered",
+    "ApprovalAsked",
+    "ApprovalExpired",
+    "ApprovalVoided",
     "BrakeSeen",
     "ContextLost",
     "Event",

@@ -20,7 +20,22 @@ def plain(text: str) -> str:
     if text.isprintable():
         return text
     bare = _CONTROL.sub("", _SEQUENCE.sub("", text.replace("\r\n", "\n")))
-    return _INVISIBLE.sub(lambda found: f"<U+{ord(found[0]):04X}>", bare)
+    return _INVISIBLE.sub(lambda found: _number(found[0]), bare)
+
+
+def visible(text: str) -> str:
+    """Show by its number every character that cannot be seen, and drop none of them.
+
+    For what a person judges: a text that `plain` shortens may do more than it shows.
+    """
+    if text.isprintable():
+        return text
+    lines = text.replace("\r\n", "\n")
+    return "".join(one if one.isprintable() or one in "\n\t" else _number(one) for one in lines)
+
+
+def _number(character: str) -> str:
+    return f"<U+{ord(character):04X}>"
 
 
 def plain_json(document: str) -> str:

@@ -22,7 +22,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MEMBER = re.compile(r"[a-z]+:\S+")
 _VAULT = re.compile(r"(vault:[A-Za-z0-9_./-]+)?")
 _ADDRESS = re.compile(r"https?://[^\s@]+")
-_HOST = re.compile(r"(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
+_HOST = re.compile(r"((\*\.)?[^\s:/@\[\]*]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 
 
 def _is_text(value: object) -> bool:

@@ -112,7 +112,7 @@ class PermissionAsked(Event):
 
 @dataclass(frozen=True)
 class PermissionAnswered(Event):
-    """The question was answered; `reason` is what the worker was told."""
+    """The question was answered at once; `reason` is what the worker was told."""
 
     turn: str
     worker: str
@@ -121,6 +121,58 @@ class PermissionAnswered(Event):
     ask: str
     allowed: bool
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class ApprovalAsked(Event):
+    """A question was put before the owner as `approval`: the worker waits for the answer.
+
+    `preview` is what would be done, with every character visible; `digest` the SHA-256 of tool and
+    arguments; `why` the rule that asks; at `expires_ms` it is denied.
+    """
+
+    approval: str
+    message: str
+    turn: str
+    worker: str
+    session: str
+    ask: str
+    tool: str
+    summary: str
+    preview: str
+    digest: str
+    why: str
+    expires_ms: int
+
+
+@dataclass(frozen=True)
+class ApprovalAnswered(Event):
+    """A person (`by` of the event) allowed or denied what was asked, once; `reason` is theirs."""
+
+    approval: str
+    turn: str
+    worker: str
+    allowed: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ApprovalExpired(Event):
+    """Nobody answered in time: denied."""
+
+    approval: str
+    turn: str
+    worker: str
+
+
+@dataclass(frozen=True)
+class ApprovalVoided(Event):
+    """What was asked cannot be answered any more: its turn has ended, or the request changed."""
+
+    approval: str
+    turn: str
+    worker: str
+    reason: str
 
 
 @dataclass(frozen=True)

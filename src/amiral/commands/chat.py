@@ -50,6 +50,7 @@ class Said:
     reason: str = ""
     specs: tuple[str, ...] = ()
     branch: str = ""
+    request: str = ""
 
 
 class Chat:
@@ -153,8 +154,10 @@ class Chat:
             reason=answer.reason,
             specs=specs,
             branch=await self._branch_of(worker) if answer.turn else "",
+            request=answer.request,
         )
-        parts = (_shown(said, answer.text), cards, _where(said))
+        request = await self._request(answer, caller)
+        parts = (request, _shown(said, answer.text), cards, _where(said))
         shown = "\n\n".join(part for part in parts if part)
         return Reply(shown, said, 0 if said.outcome in _FINE else 1)
 
@@ -165,6 +168,13 @@ class Chat:
                 async with asyncio.timeout(wait):
                     return await self._answers.wait_for(message)
         return PENDING
+
+    async def _request(self, answer: Answer, caller: Caller) -> str:
+        """Show the permission a turn waits for to who may give it; the answer comes later."""
+        if not answer.request or caller.role is not Role.OWNER:
+            return ""
+        shown = Parsed("approve-request", {"id": answer.request})
+        return (await self._dispatch(caller, shown)).text
 
     async def _specs(
         self, message: str, answer: Answer, caller: Caller

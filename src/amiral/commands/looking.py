@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 import msgspec
 
-from amiral.agents import rows
+from amiral.agents import approval_rows, rows
 from amiral.agents.roster import Roster
 from amiral.agents.worker import Worker
 from amiral.base.clock import iso_utc
@@ -16,6 +16,7 @@ from amiral.commands.registry import Caller, Reply, command
 from amiral.conversations import store
 from amiral.conversations.thread import Utterance
 from amiral.projects.project import Project
+from amiral.safety import approval
 from amiral.specs import rows as specs
 from amiral.specs.card import call, needs_owner
 from amiral.store.brake import Brake
@@ -55,6 +56,7 @@ class Looking:
         del caller
         workers = [self._state(worker) for worker in self._roster.workers()]
         waiting = [spec for spec in specs.every(self._journal.rows) if needs_owner(spec)]
+        asked = approval_rows.waiting(self._journal.rows)
         stop = self._brake.state()
         project = {
             "name": self._project.name,
@@ -64,10 +66,12 @@ class Looking:
             "stop_id": stop.stop_id if stop else "",
             "active_worker": self._roster.active(),
             "notices": list(self._roster.notices()),
+            "approvals": [one.id for one in asked],
             "specs": [spec.id for spec in waiting],
             "workers": [asdict(worker) for worker in workers],
         }
         lines = [f"⛔ stop {stop.stop_id} is on: amiral release {stop.stop_id}"] if stop else []
+        lines += [approval.call(one, iso_utc(one.expires_ms)) for one in asked]
         lines += [f"? {notice}" for notice in self._roster.notices()]
         lines += [call(spec) for spec in waiting]
         lines += [f"{self._project.name} · pid {os.getpid()}"]

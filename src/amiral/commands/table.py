@@ -218,14 +218,18 @@ _SAFETY = Group(
             "approvals",
             "permission requests that wait for you",
             chat=("approvals",),
-            later=True,
         ),
         Command(
             "approve-request",
-            "answer a permission request",
-            (text("ID"), may(choice("ANSWER", "allow", "deny"))),
+            "answer a permission request; without ANSWER, show it",
+            (
+                text("ID"),
+                may(choice("ANSWER", "allow", "deny")),
+                option("--reason", "TEXT"),
+                option("--digest", "SHA256"),
+            ),
             chat=("approve_request",),
-            later=True,
+            chat_rest="--reason",
         ),
     ),
 )

@@ -135,47 +135,48 @@ _SPRINTS = Group(
     ),
 )
 
+_WHOSE = (option("--worker", "W"), option("--policy", "FILE"))
+
 _PERMISSIONS = Group(
     "Permissions and secrets",
     (
-        Command("permissions show", "the rules in force", roles=VIEWERS, later=True),
+        Command(
+            "permissions show",
+            "the rules in force for a worker",
+            _WHOSE,
+            roles=VIEWERS,
+            runs=Runs.LOCAL,
+        ),
         Command(
             "permissions check",
             "the decision on a path or a command, with its rule",
             (
                 choice("ACTION", "read", "write", "delete", "command"),
                 words("TARGET"),
-                option("--worker", "W"),
-                option("--policy", "FILE"),
+                *_WHOSE,
             ),
             roles=VIEWERS,
             runs=Runs.LOCAL,
-            later=True,
         ),
         Command(
             "permissions project",
             "what a CLI is given for these rules",
-            (text("DRIVER"),),
+            (text("DRIVER"), *_WHOSE),
             roles=VIEWERS,
             runs=Runs.LOCAL,
-            later=True,
         ),
-        Command(
-            "permissions plan", "the compiled sandbox", roles=VIEWERS, runs=Runs.LOCAL, later=True
-        ),
+        Command("permissions plan", "the compiled sandbox", _WHOSE, roles=VIEWERS, runs=Runs.LOCAL),
         Command(
             "permissions probe",
             "prove the sandbox both ways, live",
             roles=VIEWERS,
             runs=Runs.LOCAL,
-            later=True,
         ),
         Command(
             "sandbox run",
             "run one command inside the fence",
             (many("CMD"), option("--policy", "FILE"), option("--project-root", "DIR")),
             runs=Runs.LOCAL,
-            later=True,
         ),
         Command("vault set", "keep a secret, read from stdin", (text("NAME"),), later=True),
         Command("vault get", "write a secret out", (text("NAME"),), later=True),

@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+import shutil
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from amiral.base.errors import AmiralError, Conflict
 from amiral.base.plain import plain
+from amiral.processes.fence import Fence
 from amiral.processes.spawn import KILL_DEADLINE_S, Ran, Spawner, base_environment
 from amiral.processes.tree import kill_tree, tag_of, tagged
 from amiral.projects.own_tests import (
@@ -39,25 +41,52 @@ class Tested:
     summary: str
 
 
+@dataclass(frozen=True)
+class Held:
+    """What the tests of a worker's tree are started behind, and with which variables more."""
+
+    fence: Fence | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+Hold = Callable[[str, Path, str], Awaitable[Held]]
+"""Takes a worker, the folder and the program of the tests: they may do what that worker may."""
+
+
+async def unheld(worker: str, folder: Path, program: str) -> Held:
+    """Hold nothing: where no permissions are configured."""
+    del worker, folder, program
+    return Held()
+
+
 class OwnTests:
     """`command` is the owner's setting, "" to look at the project's files."""
 
-    def __init__(self, spawner: Spawner, command: str, longest_s: float = LONGEST_S) -> None:
+    def __init__(
+        self,
+        spawner: Spawner,
+        command: str,
+        hold: Hold = unheld,
+        longest_s: float = LONGEST_S,
+    ) -> None:
         self._spawner, self._command, self._longest_s = spawner, command.strip(), longest_s
+        self._hold = hold
 
-    async def run(self, folder: Path) -> Tested:
-        """Run them in `folder`; Conflict when a stop is in force."""
+    async def run(self, folder: Path, worker: str = "") -> Tested:
+        """Run them in `folder` with a worker's rights; Conflict when a stop is in force."""
         argv = configured(self._command) or await asyncio.to_thread(_look, folder)
         if not argv:
             return Tested(passed=True, command="", summary=_NO_TESTS)
         shown = self._command or " ".join(argv)
         try:
+            held = await self._hold(worker, folder, shutil.which(argv[0]) or argv[0])
             ran = await self._spawner.run(
                 argv,
                 kind="test",
-                env=base_environment(),
+                env={**base_environment(), **held.env},
                 cwd=str(folder),
                 timeout_s=self._longest_s,
+                fence=held.fence,
             )
         except Conflict:
             raise

@@ -187,7 +187,7 @@ class Execution:
 
     async def _test(self, spec: Spec, folder: Path) -> bool:
         """Run the tests and enter what they say; False when that ends the attempt."""
-        tested = await self._tests.run(folder)
+        tested = await self._tests.run(folder, spec.worker)
         stop = self._brake.state()
         if stop is not None and not tested.passed:
             await self._fail(spec, f"stopped: emergency stop {stop.stop_id}: {stop.reason}")

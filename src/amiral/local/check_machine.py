@@ -11,6 +11,7 @@ from pathlib import Path
 from amiral.base.clock import MS_PER_S, iso_utc
 from amiral.base.errors import AmiralError
 from amiral.local.check import Check
+from amiral.processes.probe import probe
 from amiral.processes.spawn import Spawner, base_environment
 from amiral.store.brake import Brake
 from amiral.store.database import Database, SqlError
@@ -47,15 +48,13 @@ def look_at_platform(system: str, lacking: Sequence[str]) -> Iterator[Check]:
         yield Check("process trees", ok=True, detail="/proc, pidfd, a cgroup v2 for each session")
 
 
-def look_at_landlock(modules: Path) -> Iterator[Check]:
-    """Tell whether the kernel has what a later version fences agents with."""
-    try:
-        is_on = "landlock" in modules.read_text().strip().split(",")
-        state = "on" if is_on else "not among the security modules of this kernel"
-    except OSError:
-        state = "the kernel does not tell it here"
-    detail = f"Landlock: {state}; used from a later version, this one fences no agent"
-    yield Check("sandbox", ok=True, detail=detail)
+def look_at_fence(home: Path) -> Iterator[Check]:
+    """Try out what the kernel holds of an agent's permissions (R49)."""
+    with tempfile.TemporaryDirectory(prefix=".amiral-doctor-", dir=nearest_folder(home)) as place:
+        found = asyncio.run(probe(Spawner(Brake(Path(place) / "brake"), ""), Path(place)))
+    detail = "; ".join((f"{found.status}, Landlock ABI {found.abi}", *found.reasons))
+    fix = "" if found.status == "enforced" else "Linux 6.12 or later; see docs/reference/fence.md"
+    yield Check("sandbox", found.status != "none", detail, fix)
 
 
 def look_at_sqlite(home: Path) -> Iterator[Check]:

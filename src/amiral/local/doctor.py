@@ -22,8 +22,6 @@ from amiral.processes.tree import limits
 
 Look = Callable[[], Iterable[Check]]
 
-_SECURITY_MODULES = Path("/sys/kernel/security/lsm")
-
 
 def run(argv: list[str]) -> int:
     """Print every check; the exit code is 1 when a needed one has failed."""
@@ -47,7 +45,7 @@ def _looks(home: Path, environ: Mapping[str, str], project: str) -> Mapping[str,
     return {
         "python": check_machine.look_at_python,
         "platform": lambda: check_machine.look_at_platform(sys.platform, limits()),
-        "sandbox": lambda: check_machine.look_at_landlock(_SECURITY_MODULES),
+        "sandbox": lambda: check_machine.look_at_fence(home),
         "sqlite": lambda: check_machine.look_at_sqlite(home),
         "git": lambda: check_machine.look_at_git(home),
         "open files": lambda: check_machine.look_at_open_files(files),

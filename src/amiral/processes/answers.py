@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from amiral.processes.fence import Fence
 from amiral.processes.session_files import Exit
 
 Position = tuple[int, int]
@@ -29,7 +30,10 @@ class Hello:
 
 @dataclass(frozen=True)
 class Order:
-    """What to launch: nothing is inherited. `dir` is the session's folder, new or empty."""
+    """What to launch: nothing is inherited. `dir` is the session's folder, new or empty.
+
+    With a fence the CLI runs behind it or not at all; without one, as the system has it.
+    """
 
     session: str
     dir: str
@@ -37,6 +41,7 @@ class Order:
     env: Mapping[str, str]
     cwd: str
     tag: str
+    fence: Fence | None = None
 
 
 @dataclass(frozen=True)

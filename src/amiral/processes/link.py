@@ -22,11 +22,13 @@ class ShimGone(Broken):
 _ERRORS: dict[str, type[AmiralError]] = {
     "not_found": NotFound,
     "denied": Denied,
+    "fence": Denied,
     "conflict": Conflict,
     "invalid": Invalid,
     "gone": ShimGone,
     "unsure": ShimGone,
 }
+_NEXT_STEPS = {"fence": "amiral permissions probe"}
 
 
 class ShimLink(asyncio.Protocol):
@@ -186,5 +188,6 @@ def _encode(request: dict[str, object]) -> bytes:
 
 def _accepted(answer: dict[str, Any]) -> Mapping[str, Any]:
     if not answer["ok"]:
-        raise _ERRORS.get(answer["error"], Broken)(answer["message"])
+        kind = answer["error"]
+        raise _ERRORS.get(kind, Broken)(answer["message"], _NEXT_STEPS.get(kind, ""))
     return MappingProxyType(answer)

@@ -14,6 +14,7 @@ from amiral.base.ids import new_id
 from amiral.processes.answers import Launched, Order
 from amiral.processes.cgroup import remove_cgroup
 from amiral.processes.failpoint import inherited_failpoints
+from amiral.processes.fence import Fence
 from amiral.processes.link import ShimGone, ShimLink
 from amiral.processes.shim.loop import SHIM_CODE
 from amiral.processes.spawn import Spawner, Stdio
@@ -48,6 +49,13 @@ async def start_shim(spawner: Spawner, run_folder: Path, token: int) -> ShimLink
         except BaseException:
             path.unlink(missing_ok=True)
             raise
+
+
+def _request(order: Order) -> dict[str, object]:
+    fields: dict[str, object] = msgspec.to_builtins(order, enc_hook=Fence.as_json)
+    if order.fence is None:
+        del fields["fence"]
+    return fields
 
 
 async def _connected(spawner: Spawner, listener: socket.socket, path: Path, token: int) -> ShimLink:
@@ -112,12 +120,13 @@ class ShimPool:
     async def launch(self, link: ShimLink, order: Order) -> Launched:
         """Start a CLI under this shim, unless a stop forbids it (Conflict).
 
-        NotFound, Denied or Broken when it cannot start; the shim can be asked again then.
+        NotFound, Denied or Broken when it cannot start; the shim can be asked again then. Denied
+        also when its fence cannot be put up: it never ran then.
         """
         self._spawner.check("agent")
         try:
             async with asyncio.timeout(self._patience_s):
-                answer = await link.request("launch", **msgspec.to_builtins(order))
+                answer = await link.request("launch", **_request(order))
         except TimeoutError:
             # Let go, it might launch after all, when nobody expects that any more.
             if shim := identify(link.hello.pid):

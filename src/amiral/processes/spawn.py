@@ -1,19 +1,23 @@
 """The only file that starts programs; it reads the brake before and after each start.
 
 Programs are started by `subprocess.Popen` (vfork: the price does not grow with our memory) and
-watched by pidfd: asyncio's `Process.wait()` may hang for ever on a pipe that nobody reads.
+watched by pidfd: asyncio's `Process.wait()` may hang for ever on a pipe that nobody reads. A fence
+holds for the thread that puts it up and all that this thread starts: it is a new one each time.
 """
 
 import asyncio
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from typing import IO, Literal
 
 from amiral.base.errors import AmiralError, Broken, Conflict, Denied, NotFound
 from amiral.base.ids import new_id
+from amiral.processes.behind import awaited, behind
 from amiral.processes.capture import Capture
+from amiral.processes.fence import Fence
 from amiral.processes.tree import (
     HAS_PIDFD,
     TAG_VARIABLE,
@@ -47,6 +51,16 @@ class Stdio:
     stdin: int = subprocess.DEVNULL
     stdout: int = subprocess.DEVNULL
     stderr: int = subprocess.DEVNULL
+
+
+@dataclass(frozen=True)
+class _Wish:
+    argv: list[str]
+    kind: Kind
+    env: dict[str, str]
+    cwd: str
+    stdio: Stdio
+    tag: str
 
 
 @dataclass(frozen=True)
@@ -142,14 +156,18 @@ class Spawner:
         env: Mapping[str, str],
         cwd: str,
         stdio: Stdio = Stdio(),
+        fence: Fence | None = None,
     ) -> Child:
         """Start a program in a session of its own with exactly this environment, and watch it.
 
-        NotFound, Denied or Broken when it cannot start, Conflict when a stop is in force.
+        NotFound, Denied or Broken when it cannot start, Conflict when a stop is in force. Denied
+        also when its fence cannot be put up: it does not run then.
         """
-        return self._started(argv, kind, env, cwd, stdio)[0]
+        wish = self._wish(argv, kind, env, cwd, stdio)
+        process = _opened(wish) if fence is None else _fenced(wish, fence).result()
+        return self._kept(wish, process)
 
-    async def run(
+    async def run(  # noqa: PLR0913 each says one thing of the program
         self,
         argv: Sequence[str],
         *,
@@ -158,13 +176,16 @@ class Spawner:
         cwd: str,
         timeout_s: float,
         stdin: bytes = b"",
+        fence: Fence | None = None,
     ) -> Ran:
         """Run a program to its end; on timeout its whole tree is killed.
 
         What a test or deploy leaves behind is killed; what our own leave (git's upkeep) stays.
         """
         pipes = Stdio(subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
-        child, process = self._started(argv, kind, env, cwd, pipes)
+        wish = self._wish(argv, kind, env, cwd, pipes)
+        process = _opened(wish) if fence is None else await awaited(_fenced(wish, fence), _undo)
+        child = self._kept(wish, process)
         capture = Capture(_ends_of(process), self._output_limit)
         try:
             await capture.begin(stdin)
@@ -180,37 +201,31 @@ class Spawner:
         out, err = capture.out.kept(), capture.err.kept()
         return Ran(code, out, err, timed_out, capture.out.is_cut or capture.err.is_cut)
 
-    def _started(
-        self, argv: Sequence[str], kind: Kind, env: Mapping[str, str], cwd: str, stdio: Stdio
-    ) -> tuple[Child, "subprocess.Popen[bytes]"]:
+    def _wish(
+        self,
+        argv: Sequence[str],
+        kind: Kind,
+        env: Mapping[str, str],
+        cwd: str,
+        stdio: Stdio,
+    ) -> _Wish:
         self.check(kind)
         tag = self._tag_for(kind)
         exact = {**env, TAG_VARIABLE: tag} if tag else dict(env)
-        try:
-            process = subprocess.Popen(
-                list(argv),
-                env=exact,
-                cwd=cwd,
-                stdin=stdio.stdin,
-                stdout=stdio.stdout,
-                stderr=stdio.stderr,
-                bufsize=0,
-                close_fds=True,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise _could_not_start(argv[0], error) from error
-        child = Child(process, tag)
+        return _Wish(list(argv), kind, exact, cwd, stdio, tag)
+
+    def _kept(self, wish: _Wish, process: "subprocess.Popen[bytes]") -> Child:
+        child = Child(process, wish.tag)
         # A stop between the check and the start may not have seen this program yet.
         try:
-            self.check(kind)
+            self.check(wish.kind)
         except Conflict:
             child.kill()
             for end in (process.stdin, process.stdout, process.stderr):
                 if end is not None:
                     end.close()
             raise
-        return child, process
+        return child
 
     def _tag_for(self, kind: Kind) -> str:
         match kind:
@@ -220,6 +235,40 @@ class Spawner:
                 return self.tag
             case _:
                 return f"{self.tag}:run-{new_id()}"
+
+
+def _opened(wish: _Wish) -> "subprocess.Popen[bytes]":
+    try:
+        return subprocess.Popen(
+            wish.argv,
+            env=wish.env,
+            cwd=wish.cwd,
+            stdin=wish.stdio.stdin,
+            stdout=wish.stdio.stdout,
+            stderr=wish.stdio.stderr,
+            bufsize=0,
+            close_fds=True,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise _could_not_start(wish.argv[0], error) from error
+
+
+def _fenced(wish: _Wish, fence: Fence) -> "Future[subprocess.Popen[bytes]]":
+    # Opened in front of the fence, which may not allow it.
+    nothing = os.open(os.devnull, os.O_RDWR)
+    given = {
+        name: nothing if handle == subprocess.DEVNULL else handle
+        for name, handle in vars(wish.stdio).items()
+    }
+    told = behind(fence, lambda: _opened(replace(wish, stdio=Stdio(**given))))
+    told.add_done_callback(lambda _: os.close(nothing))
+    return told
+
+
+def _undo(process: "subprocess.Popen[bytes]") -> None:
+    with process:
+        process.kill()
 
 
 def _ends_of(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes], IO[bytes]]:

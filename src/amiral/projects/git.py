@@ -1,11 +1,12 @@
 """Runs git for amiral: no hooks, no prompts, and on an agent's tree no settings of the person."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from amiral.base.errors import Broken, NotFound
+from amiral.processes.fence import Fence
 from amiral.processes.spawn import Ran, Spawner, base_environment
+from amiral.projects.git_tree import Tree, tree_fence
 
 _TIMEOUT_S = 300.0
 _LONGEST_WORDS = 400
@@ -25,24 +26,14 @@ _ENV = {
 _OURS_ALONE = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 
 
-@dataclass(frozen=True)
-class Tree:
-    """A worktree and where git keeps what belongs to it, all named in full.
+class Git:
+    """Answers come as text; Broken holds what git said on stderr.
 
-    What an agent may rewrite is never asked for a way: neither the `.git` file of its worktree nor
-    git's own `commondir` (case G1).
+    On an agent's tree it works behind a fence, where `private` folders cannot be read.
     """
 
-    git_dir: Path
-    common_dir: Path
-    work_tree: Path
-
-
-class Git:
-    """Answers come as text; Broken holds what git said on stderr."""
-
-    def __init__(self, spawner: Spawner) -> None:
-        self._spawner = spawner
+    def __init__(self, spawner: Spawner, private: Collection[Path] = ()) -> None:
+        self._spawner, self._private = spawner, private
         self._trusted: tuple[str, ...] | None = None
 
     async def ask(
@@ -86,7 +77,8 @@ class Git:
             place = (f"--git-dir={where.git_dir}", f"--work-tree={where.work_tree}")
             cwd, named = where.work_tree, {"GIT_COMMON_DIR": str(where.common_dir)}
         settings = {**own, **named, **(env or {})}
-        return await self._start((*place, *_QUIET, *chosen, *words), cwd, settings, stdin)
+        fence = None if isinstance(where, Path) else tree_fence(where, settings, self._private)
+        return await self._start((*place, *_QUIET, *chosen, *words), cwd, settings, stdin, fence)
 
     async def _trust(self) -> tuple[str, ...]:
         """Take over which repositories of other users the person trusts, and nothing else."""
@@ -99,7 +91,12 @@ class Git:
         return self._trusted
 
     async def _start(
-        self, words: tuple[str, ...], cwd: Path, env: Mapping[str, str], stdin: bytes
+        self,
+        words: tuple[str, ...],
+        cwd: Path,
+        env: Mapping[str, str],
+        stdin: bytes,
+        fence: Fence | None = None,
     ) -> Ran:
         try:
             return await self._spawner.run(
@@ -109,6 +106,7 @@ class Git:
                 cwd=str(cwd),
                 timeout_s=_TIMEOUT_S,
                 stdin=stdin,
+                fence=fence,
             )
         except NotFound as error:
             if not cwd.is_dir():

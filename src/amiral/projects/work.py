@@ -15,7 +15,8 @@ from amiral.base.errors import Broken
 from amiral.base.ids import new_id
 from amiral.base.plain import plain
 from amiral.projects import merging
-from amiral.projects.git import Git, Tree, identity, said
+from amiral.projects.git import Git, identity, said
+from amiral.projects.git_tree import Tree
 from amiral.store.files import write_atomic
 
 OURS = "amiral/"
@@ -234,14 +235,15 @@ class Work:
 async def _borrowed_index(worktree: Worktree) -> AsyncIterator[dict[str, str]]:
     """Have git note things in a copy of its index, so that nobody's work is touched."""
     tree = worktree.tree
-    copy = tree.work_tree.with_name(f"{worktree.name}.index-{new_id(8)}")
+    folder = tree.work_tree.with_name(f"{worktree.name}.index-{new_id(8)}")
+    folder.mkdir(0o700)
     try:
         with contextlib.suppress(OSError):
             # With its time, by which git knows what may have changed since it looked last.
-            await asyncio.to_thread(shutil.copy2, tree.git_dir / "index", copy)
-        yield {"GIT_INDEX_FILE": str(copy)}
+            await asyncio.to_thread(shutil.copy2, tree.git_dir / "index", folder / "index")
+        yield {"GIT_INDEX_FILE": str(folder / "index")}
     finally:
-        copy.unlink(missing_ok=True)
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
 def _relink(tree: Tree) -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 from amiral.base.errors import AmiralError, Broken, Invalid, NotFound
 from amiral.base.failpoint import failpoint
 from amiral.base.ids import new_id
-from amiral.projects.git import Git, Tree, said
+from amiral.projects.git import Git, said
+from amiral.projects.git_tree import Tree
 from amiral.projects.work import OURS, Work, Worktree
 from amiral.store.files import ensure_private_folder, write_atomic
 

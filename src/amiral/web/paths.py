@@ -20,6 +20,7 @@ LOOKS: Final = (
     Look("/api/conversations", "conversations"),
     Look("/api/conversations/{id}", "conversation show"),
     Look("/api/limits", "limits"),
+    Look("/api/approvals", "approvals"),
     Look("/api/projects", "projects"),
 )
 

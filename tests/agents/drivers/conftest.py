@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,21 @@ import pytest
 
 from amiral.agents.driver import Asked, Finished, Input, Seat, Signal
 from amiral.agents.framing import Framer, Line
+from amiral.agents.needs import program_folder
+from amiral.permissions.sandbox import Mode, compile_plan
+from amiral.permissions.tree import read_tree
+from amiral.processes.fence import (
+    DELETE,
+    DEVICE,
+    EXECUTE,
+    LEAST_ABI,
+    LIST,
+    READ,
+    WRITE,
+    Fence,
+    abi,
+    system_grants,
+)
 from amiral.testbench.netns import is_isolated, isolating
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -52,17 +68,68 @@ def codex(clis):
     return f"{clis('codex')}/node_modules/.bin/codex"
 
 
+BECOME = """
+import json, os, sys
+from amiral.processes.fence import Fence, apply
+apply(Fence.from_json(json.loads(sys.argv[1])))
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+
+
+def fenced(argv: list[str], fence: Fence | None) -> list[str]:
+    """Give the command line of a program that goes behind the fence and becomes this one."""
+    if fence is None:
+        return argv
+    return [sys.executable, "-I", "-c", BECOME, json.dumps(fence.as_json()), *argv]
+
+
+BITS = {"read": READ, "list": LIST, "write": WRITE, "delete": DELETE}
+OWN = READ | WRITE | DELETE | EXECUTE
+
+
+def whole_fence(seat: Seat, port: int | None = None, more=()) -> Fence:
+    """Give the fence around a CLI: all of the project, nothing of a person's home, one port.
+
+    The project is granted as the seat's permissions compile, as a whole when it has none; `more`
+    are paths with what is granted of each.
+    """
+    plan, grants, fenced = None, [(seat.cwd, OWN)], OWN | DEVICE
+    if seat.permissions is not None:
+        tree = read_tree(seat.cwd)
+        plan = compile_plan(seat.permissions, tree, mode=Mode.SNAPSHOT, asks_first=True)
+    if plan is not None:
+        grants = [(grant.path, bits(grant.access)) for grant in plan.grants]
+        fenced = bits(plan.fenced) | DEVICE
+    folder = program_folder(os.path.realpath(seat.command[0]))
+    grants += [(seat.config_home, OWN), (seat.tmp, OWN), *system_grants("", [folder])]
+    grants += [(path, bits(access)) for path, access in more]
+    return Fence(tuple(grants), fenced, None if port is None else (port,))
+
+
+def bits(access) -> int:
+    """Give the bits of what a plan grants or fences."""
+    return sum(BITS[str(one)] for one in access)
+
+
+@pytest.fixture
+def fence():
+    """Give `fence(seat, …)`, where the kernel can hold one."""
+    if abi() < LEAST_ABI:
+        pytest.skip(f"Landlock ABI {abi()} holds no fence: run on Linux 6.2 or later")
+    return whole_fence
+
+
 class Talk:
     """One process of a CLI, started as its driver plans it, heard through framer and driver."""
 
     process: Any  # has pipes for all three streams
 
-    def __init__(self, driver, seat: Seat, *, extra=(), without=(), allow=None):
+    def __init__(self, driver, seat: Seat, *, extra=(), without=(), allow=None, fence=None):
         self.driver, self.seat = driver, seat
         self.state, self.launch = driver.open(seat)
         kept = [arg for arg in self.launch.argv if not arg.startswith(tuple(without) or "\0")]
         self.argv = [*kept, *extra]
-        self.allow = allow
+        self.allow, self.fence = allow, fence
         self.heard: list[Signal] = []
         self.lines: list[bytes] = []
         self._framer = Framer()
@@ -71,10 +138,14 @@ class Talk:
     async def __aenter__(self):
         for folder in (self.seat.config_home, self.seat.tmp, self.seat.cwd):
             Path(folder).mkdir(parents=True, exist_ok=True)
+        self._remove_what_is_owned()
         for file in self.launch.files:
-            (Path(self.seat.config_home) / file.path).write_text(file.text)
+            path = Path(self.seat.config_home) / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            found = path.read_text() if file.is_merged and path.exists() else ""
+            path.write_text(self.driver.merged(found, file.text) if found else file.text)
         self.process = await asyncio.create_subprocess_exec(
-            *self.argv,
+            *fenced(self.argv, self.fence),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -84,6 +155,13 @@ class Talk:
         )
         await self.write(self.launch.inputs)
         return self
+
+    def _remove_what_is_owned(self):
+        home, written = Path(self.seat.config_home), {file.path for file in self.launch.files}
+        found = (path for pattern in self.driver.owned for path in home.glob(pattern))
+        for path in found:
+            if str(path.relative_to(home)) not in written:
+                path.unlink()
 
     async def __aexit__(self, *_):
         await self.kill()
@@ -135,8 +213,9 @@ class Talk:
             await self.write(read.inputs)
 
     async def _answer(self, asked: Asked):
-        reason = "" if self.allow else "the owner said no"
-        lines = self.driver.answer(self.state, asked, allow=self.allow, reason=reason)
+        allow = self.allow(asked) if callable(self.allow) else self.allow
+        reason = "" if allow else "the owner said no"
+        lines = self.driver.answer(self.state, asked, allow=allow, reason=reason)
         await self.write(lines)
 
     def all(self, kind: type) -> list:

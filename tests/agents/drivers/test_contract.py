@@ -21,7 +21,8 @@ from amiral.agents.driver import (
     Settlement,
     Signal,
 )
-from amiral.agents.drivers import claude, scripted
+from amiral.agents.drivers import scripted
+from amiral.agents.drivers.claude import driver as claude
 from amiral.agents.drivers.codex import driver as codex
 from amiral.agents.framing import Framer, Line
 

@@ -24,7 +24,7 @@ from amiral.agents.driver import (
     Settlement,
     Used,
 )
-from amiral.agents.drivers.claude import DRIVER, KNOWN, TESTED
+from amiral.agents.drivers.claude.driver import DRIVER, KNOWN, TESTED
 from amiral.testbench.model_server import ModelServer
 from amiral.testbench.scenario_yaml import parse_scenario
 

@@ -36,6 +36,8 @@ from amiral.agents.drivers.codex.launch import KEY, LOG_IN, login
 from amiral.agents.logins import lend_login
 from amiral.agents.renewal import Renewals
 from amiral.base.clock import SystemClock
+from amiral.permissions.projection import Enforcement
+from amiral.permissions.rules import Permissions, Posture
 from amiral.processes.spawn import Spawner
 from amiral.store.brake import Brake
 from amiral.store.journal import Journal
@@ -591,6 +593,44 @@ async def test_one_process_renews_the_login_that_all_workers_share(
             assert service.used == ["refresh-1"], "nobody else did"
     now = json.loads((place / "auth.json").read_text())
     assert now["tokens"]["refresh_token"] == "refresh-2"
+
+
+async def test_behind_a_fence_codex_renews_no_login_and_takes_up_what_amiral_renewed_k4(
+    seat, talk, tmp_path, fence
+):
+    """It may read the login alone: a renewal it could not keep would use the login up."""
+    place, home = tmp_path / "logins" / "codex", tmp_path / "home"
+    place.mkdir(parents=True)
+    home.mkdir()
+    kept = {"auth_mode": "chatgpt", "tokens": made_up_tokens(1, left_s=60)}
+    kept["last_refresh"] = "2026-11-30T00:00:00Z"
+    (place / "auth.json").write_text(json.dumps(kept))
+    async with model("{turns: [], default: {say: fine}}") as server:
+        options = {
+            "openai_base_url": f"{server.url}/v1",
+            "chatgpt_base_url": server.url,
+            "features": {"enable_request_compression": False},
+        }
+        lend_login("codex", place, login(options), {}, home)
+        permissions = Permissions(Posture.DENY, ())
+        one = seat(
+            server,
+            login={},
+            options=options,
+            permissions=permissions,
+            enforcement=Enforcement.ENFORCED,
+        )
+        for folder in (one.cwd, one.tmp):
+            Path(folder).mkdir()
+        around = fence(one, more=((str(place), DRIVER.needs.login),))
+        async with talk(DRIVER, one, fence=around) as session:
+            assert (await turn(session, "m1", "hello")).text == "fine"
+            assert json.loads((place / "auth.json").read_text()) == kept, "it is not used up"
+            kept["tokens"] = made_up_tokens(2, left_s=864_000)
+            (place / "new").write_text(json.dumps(kept))
+            (place / "new").rename(place / "auth.json")
+            assert (await turn(session, "m2", "hello")).text == "fine"
+    assert [path.name for path in place.iterdir()] == ["auth.json"]
 
 
 async def test_codex_itself_writes_a_renewed_login_through_the_link(seat, talk, tmp_path):

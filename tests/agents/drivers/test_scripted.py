@@ -29,6 +29,8 @@ from amiral.agents.driver import (
     Used,
 )
 from amiral.agents.drivers.scripted import DRIVER, ScriptedState
+from amiral.permissions.projection import Projection
+from amiral.permissions.rules import Permissions, Posture
 
 PATIENCE_S = 20.0
 SESSION = "11111111-2222-4333-8444-555555555555"
@@ -96,6 +98,12 @@ def executions(folder: Path, message: str) -> int:
 
 
 # ---- planning
+
+
+def test_it_has_no_permissions_of_its_own_and_no_file_to_merge(tmp_path):
+    permissions = Permissions(Posture.DENY, ())
+    assert DRIVER.project(seat(tmp_path, permissions=permissions)) == Projection()
+    assert DRIVER.merged("found", "ours") == "ours"
 
 
 def test_the_plan_names_everything_the_cli_needs(tmp_path):

@@ -9,6 +9,8 @@ import msgspec
 from amiral.agents import driver as d
 from amiral.agents.fields import Fields, clean_text, plain_text, read_fields
 from amiral.agents.instants import read_instant
+from amiral.agents.needs import Needs
+from amiral.permissions.projection import Projection
 
 TESTED = "1.0.0"
 
@@ -29,6 +31,8 @@ class Scripted:
 
     name = "scripted"
     state_type = ScriptedState
+    owned: tuple[str, ...] = ()
+    needs = Needs()
     login = staticmethod(d.login_by())
 
     def version_command(self, command: tuple[str, ...]) -> tuple[str, ...]:
@@ -42,6 +46,16 @@ class Scripted:
         if version == TESTED:
             return ""
         return f"scripted CLI {version or '(version unknown)'} is untested; tested: {TESTED}"
+
+    def project(self, seat: d.Seat) -> Projection:
+        """It has no permissions of its own: what it does is asked for or not by its scenario."""
+        del seat
+        return Projection()
+
+    def merged(self, found: str, text: str) -> str:
+        """No file is merged."""
+        del found
+        return text
 
     def open(self, seat: d.Seat) -> tuple[ScriptedState, d.Launch]:
         """There is no model, so nobody reads the identity."""

@@ -3,8 +3,9 @@
 
 Standard library only. The child is forked before it is known what it shall run: an idle shim has it
 ready in its cgroup, which takes the kernel longer than all the rest. It waits for `release`: in
-between the shim writes `meta.json`, so no CLI ever ran that a later owner could not find. What
-fails up to exec comes back through a pipe.
+between the shim writes `meta.json`, so no CLI ever ran that a later owner could not find. The child
+puts itself behind the fence last, the shim never does. What fails up to exec comes back through a
+pipe.
 """
 
 import errno
@@ -16,11 +17,13 @@ from collections.abc import Iterable
 
 from amiral.processes import cgroup as cgroups
 from amiral.processes import tree
+from amiral.processes.fence import Fence, FenceError, apply, rehearse
 from amiral.processes.shim.wire import Refusal
 
 _EXEC_TIMEOUT_MS = 10_000
 _STATUS_ON_FAILURE = 127
 _MOST_HANDLES = 4096
+_LONGEST_VERDICT = 4096
 _KINDS = {
     errno.ENOENT: "not_found",
     errno.ENOTDIR: "not_found",
@@ -33,11 +36,14 @@ _DEFAULTS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signa
 class Plan:
     """What to run: nothing is inherited beside what stands here."""
 
-    def __init__(self, argv: list[str], env: dict[str, str], cwd: str, tag: str) -> None:
+    def __init__(
+        self, argv: list[str], env: dict[str, str], cwd: str, tag: str, fence: Fence | None = None
+    ) -> None:
         self.argv = argv
         self.env = env
         self.cwd = cwd
         self.tag = tag
+        self.fence = fence
 
 
 class Held:
@@ -106,15 +112,21 @@ def _become(standard: tuple[int, int, int], release: int, verdict: int) -> None:
         for number in _DEFAULTS:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        if not _is_ready(release, 0):
+            rehearse()
         told = _read_all(release)
         if told:
-            argv, env, cwd = json.loads(told)
+            argv, env, cwd, *fences = json.loads(told)
             os.chdir(cwd)
+            stage = "fence"
+            for fence in fences:
+                apply(Fence.from_json(fence))
             stage = "program"
             os.execvpe(argv[0], argv, env)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, FenceError) as error:
         code = getattr(error, "errno", None) or errno.EINVAL
-        os.write(verdict, f"{stage}:{code}".encode())
+        reason = error if stage == "fence" else code
+        os.write(verdict, f"{stage}:{reason}".encode(errors="replace")[:_LONGEST_VERDICT])
     finally:
         os._exit(_STATUS_ON_FAILURE)
 
@@ -127,7 +139,8 @@ def _read_all(end: int) -> bytes:
 
 
 def _let_go(held: Held, plan: Plan) -> None:
-    left = memoryview(json.dumps([plan.argv, plan.env, plan.cwd]).encode())
+    fences = [plan.fence.as_json()] if plan.fence else []
+    left = memoryview(json.dumps([plan.argv, plan.env, plan.cwd, *fences]).encode())
     try:
         while left:
             left = left[os.write(held.release, left) :]
@@ -140,15 +153,21 @@ def _let_go(held: Held, plan: Plan) -> None:
 
 
 def _hear(verdict: int) -> bytes:
-    poller = select.poll()
-    poller.register(verdict, select.POLLIN)
-    if not poller.poll(_EXEC_TIMEOUT_MS):
+    if not _is_ready(verdict, _EXEC_TIMEOUT_MS):
         return b"program:0"
-    return os.read(verdict, 64)
+    return os.read(verdict, _LONGEST_VERDICT)
+
+
+def _is_ready(end: int, timeout_ms: int) -> bool:
+    poller = select.poll()
+    poller.register(end, select.POLLIN)
+    return bool(poller.poll(timeout_ms))
 
 
 def _refusal(verdict: bytes, plan: Plan) -> Refusal:
     stage, _, code = verdict.decode().partition(":")
+    if stage == "fence":
+        return Refusal("fence", code)
     if code == "0":
         return Refusal("failed", f"{plan.argv[0]} did not start within 10 s")
     subject = f"working folder {plan.cwd}" if stage == "folder" else plan.argv[0]

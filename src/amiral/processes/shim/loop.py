@@ -12,7 +12,7 @@ import signal
 import time
 from collections.abc import Callable
 
-from amiral.processes import fence
+from amiral.processes import syscalls
 from amiral.processes.peer import peer_of
 from amiral.processes.shim.durable import remove
 from amiral.processes.shim.program import Program
@@ -154,7 +154,7 @@ def main(path: str, idle_s: float = IDLE_S) -> None:
     for standard in (0, 1, 2):
         os.dup2(nowhere, standard)
     os.close(nowhere)
-    fence.set_subreaper()
+    syscalls.set_subreaper()
     try:
         Shim(path, listener, _wake_on_child(), idle_s).run()
     finally:

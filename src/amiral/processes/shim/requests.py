@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from amiral.processes import tree
 from amiral.processes.failpoint import reach
+from amiral.processes.fence import Fence
 from amiral.processes.shim import launch
 from amiral.processes.shim.durable import remove, write_json
 from amiral.processes.shim.feed import Answer
@@ -173,6 +174,7 @@ class Requests:
             _environment(request),
             text_of(request, "cwd"),
             text_of(request, "tag"),
+            _fence(request),
         )
         files = _create_files(folder)
         try:
@@ -259,6 +261,14 @@ def _environment(request: Request) -> dict[str, str]:
     if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
         raise Refusal("invalid", "env must be an object of texts")
     return {**env, tree.TAG_VARIABLE: text_of(request, "tag")}
+
+
+def _fence(request: Request) -> Fence | None:
+    told = request.get("fence")
+    try:
+        return None if told is None else Fence.from_json(told)
+    except ValueError as error:
+        raise Refusal("invalid", f"fence: {error}") from error
 
 
 def _create_files(folder: str) -> Files:

@@ -101,16 +101,18 @@ function fill(id, data, items) {
   return true;
 }
 
-function showNeeds(project, specs) {
+function showNeeds(project, specs, requests) {
   const limited = project.workers.filter((worker) => worker.state === "limited");
   const drafts = specs.filter((spec) => spec.status === "draft").length;
   const failed = specs.filter((spec) => spec.failed).length;
-  fill("needs", [project.stop_id, project.notices, limited, drafts, failed], () => {
+  const asked = requests.length;
+  fill("needs", [project.stop_id, project.notices, limited, asked, drafts, failed], () => {
     const rows = [];
     if (project.stop_id) {
       const release = () => runAndTell("release", { stop_id: project.stop_id });
       rows.push(row(`⛔ stop ${project.stop_id} is on`, action("Release", "release", release)));
     }
+    if (asked) rows.push(row(`? ${asked} ${asked === 1 ? "request waits" : "requests wait"} for you`));
     if (drafts) rows.push(row(`? ${drafts} ${drafts === 1 ? "spec waits" : "specs wait"} for you`));
     if (failed) rows.push(row(`✗ ${failed} ${failed === 1 ? "spec has" : "specs have"} failed`));
     for (const worker of limited) rows.push(limitedRow(worker));
@@ -132,6 +134,29 @@ function limitedRow(worker) {
 
 function row(text, ...buttons) {
   return make("li", {}, make("span", {}, text), actions(...buttons));
+}
+
+// What a worker asks for. An answer is to exactly what is shown here: the digest goes with it.
+function showRequests(requests) {
+  byId("requests-section").hidden = !requests.length;
+  fill("requests", requests, () => requests.map(requestCard));
+}
+
+function requestCard(request) {
+  const { id, digest } = request;
+  const give = (answer) => runAndTell("approve-request", { id, answer, digest });
+  return make(
+    "li",
+    { "aria-label": plain(`Request ${id}`) },
+    make("h3", {}, `? ${request.worker} wants to use ${request.tool}`),
+    make("p", { class: "pre asked" }, request.preview),
+    make("p", { class: "soft" }, request.why),
+    make("p", { class: "soft" }, `Request ${id} · expires ${timeOf(request.expires_at)}`),
+    actions(
+      action(`Allow ${id} once`, `allow ${id}`, () => give("allow")),
+      action(`Deny ${id}`, `deny ${id}`, () => give("deny"), "danger"),
+    ),
+  );
 }
 
 const MARKS = { working: "⏳", waiting: "⏳", limited: "⏸" };
@@ -266,16 +291,19 @@ async function refresh() {
 }
 
 async function load() {
-  const [status, list, found, held] = await Promise.all([
+  const [status, list, found, held, asked] = await Promise.all([
     get("/api/status"),
     get("/api/workers"),
     get("/api/specs"),
     get("/api/conversations"),
+    get("/api/approvals"),
   ]);
   if (!status || !list) return;
   const [project] = status.projects;
   const specs = found ?? [];
-  showNeeds(project, specs);
+  const requests = asked?.approvals ?? [];
+  showNeeds(project, specs, requests);
+  showRequests(requests);
   showWorkers(project, list.workers);
   showSpecs(specs);
   byId("stop").disabled = Boolean(project.stop_id);

@@ -1,6 +1,7 @@
 """The driver of Codex: its reading of what the recordings do not have."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from amiral.agents.driver import (
     Nearing,
     Noise,
     Opened,
+    Refused,
     Retrying,
     Said,
     Seat,
@@ -21,6 +23,9 @@ from amiral.agents.driver import (
 )
 from amiral.agents.drivers.codex.driver import DRIVER, UNASKED, CodexState, Window
 from amiral.agents.drivers.codex.launch import login, plan
+from amiral.permissions.projection import Projection
+from amiral.permissions.rules import Permissions, Posture
+from amiral.permissions.sandbox import Access
 
 OPEN = CodexState(thread="t")
 RUNNING = CodexState(thread="t", turn="u1")
@@ -57,7 +62,7 @@ def test_the_cli_is_asked_for_its_version():
 
 
 def test_a_thread_begins_with_nothing_known_of_it():
-    assert DRIVER.open(SEAT) == (CodexState(), plan(SEAT))
+    assert DRIVER.open(SEAT) == (CodexState(), plan(SEAT, Projection()))
     assert DRIVER.login({}) == login({})
 
 
@@ -77,6 +82,40 @@ def test_it_is_ready_when_its_thread_is_open():
     assert opened.signals == (Opened("t", "0.171.0", "m"),)
     assert DRIVER.is_ready(opened.state)
     assert read(CodexState(), id="initialize", result={"thread": {"id": "x"}}).signals == ()
+
+
+def test_how_its_questions_are_read_comes_back_with_the_thread():
+    result = {"thread": {"id": "t"}}
+    assert read(CodexState(), id="open reads searches", result=result).state.marks == (
+        "reads",
+        "searches",
+    )
+    assert read(CodexState(), id="open", result=result).state.marks == ()
+    assert read(CodexState(), id=" ", result=result).state == CodexState()
+    before = CodexState("t", "u1", marks=("held",))
+    assert read(before, id="m2", result={"turn": {"id": "u2"}}).state.marks == ("held",)
+    assert ended("completed", before).state.marks == ("held",)
+    lost = read(CodexState(), id="open held", error={"message": "no rollout found for x"})
+    assert [signal.how for signal in lost.signals] == ["context_lost"]
+
+
+@pytest.mark.parametrize("command", ["touch a", "cat a"])
+def test_where_it_is_held_back_no_command_leaves_its_sandbox_whoever_would_allow_it_s5(command):
+    before = replace(RUNNING, marks=("held",))
+    params = {"threadId": "t", "command": command, "itemId": "i1"}
+    found = read(before, id=3, method="item/commandExecution/requestApproval", params=params)
+    (answer,) = found.inputs
+    assert (answer.id, json.loads(answer.data)["result"]) == ("answer-3", {"decision": "decline"})
+    assert [type(signal) for signal in found.signals] == [Refused]
+    patch = read(before, id=4, method="item/fileChange/requestApproval", params=params)
+    assert [signal.tool for signal in patch.signals] == ["Edit"] and patch.inputs == ()
+
+
+def test_what_is_projected_and_what_was_found_are_put_together():
+    seat = replace(SEAT, permissions=Permissions(Posture.ALLOW, ()))
+    (file,) = DRIVER.project(seat).files
+    assert "kept" in DRIVER.merged("kept = 1", file.text)
+    assert Access.READ in DRIVER.needs.login and "rules/*" in DRIVER.owned
 
 
 def test_a_message_carries_its_own_id_twice():

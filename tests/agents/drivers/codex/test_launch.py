@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from amiral.agents.driver import Login, Seat
+from amiral.agents.driver import Launch, Login, Seat
 from amiral.agents.drivers.codex.launch import API, KEY, LOGIN_FILE, entry, login, plan, renewal
+from amiral.agents.drivers.codex.projection import project
 
 MINE = {"model_provider": "mine", "model_providers": {"mine": {"env_key": "MY_KEY"}}}
 NOW_MS = 1_796_052_475_000
@@ -27,20 +28,24 @@ SEAT = Seat(
 )
 
 
+def planned(seat: Seat) -> Launch:
+    return plan(seat, project(seat))
+
+
 def configured(seat: Seat) -> dict:
-    (text,) = [file.text for file in plan(seat).files if file.path == "config.toml"]
+    (text,) = [file.text for file in planned(seat).files if file.path == "config.toml"]
     return tomllib.loads(text)
 
 
 def opening(seat: Seat) -> dict:
-    opened = plan(seat).inputs[-1]
+    opened = planned(seat).inputs[-1]
     told = json.loads(opened.data)
     assert opened.id == told["id"] == "open"
     return {"method": told["method"], **told["params"]}
 
 
 def test_its_homes_are_the_worker_s_own_whatever_the_login_says():
-    launch = plan(SEAT)
+    launch = planned(SEAT)
     assert launch.argv == ("/opt/codex", "--own", "app-server")
     assert launch.env == {"HOME": "/w/home", "CODEX_HOME": "/w/home", "TMPDIR": "/w/tmp"}
     files = {file.path: file.text for file in launch.files}
@@ -49,9 +54,9 @@ def test_its_homes_are_the_worker_s_own_whatever_the_login_says():
 
 
 def test_the_lines_it_is_greeted_with_are_the_same_every_time():
-    assert [line.id for line in plan(SEAT).inputs] == ["initialize", "initialized", "open"]
-    assert plan(SEAT).inputs == plan(SEAT).inputs
-    assert "id" not in json.loads(plan(SEAT).inputs[1].data), "a notice, not a request"
+    assert [line.id for line in planned(SEAT).inputs] == ["initialize", "initialized", "open"]
+    assert planned(SEAT).inputs == planned(SEAT).inputs
+    assert "id" not in json.loads(planned(SEAT).inputs[1].data), "a notice, not a request"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +96,7 @@ def test_what_it_may_not_have_is_switched_off(tools, shell, web):
 
 
 def test_the_folder_is_not_named_else_codex_would_trust_it():
-    assert "cwd" not in opening(SEAT) and plan(SEAT).cwd == "/project"
+    assert "cwd" not in opening(SEAT) and planned(SEAT).cwd == "/project"
     assert "projects" not in configured(SEAT)
 
 

@@ -1,16 +1,18 @@
 """Pure: the driver of Codex, over `codex app-server`; docs/reference/codex.md has its facts."""
 
 import re
-import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from amiral.agents import driver as d
-from amiral.agents.drivers.codex import launch, rollout
+from amiral.agents.drivers.codex import launch, projection, questions, rollout
 from amiral.agents.drivers.codex.launch import LOG_IN, OPEN, request
 from amiral.agents.fields import Fields, clean_text, json_line, plain_text, read_fields, summary
 from amiral.agents.instants import read_instant
+from amiral.agents.needs import Needs
 from amiral.agents.transcript import literal
+from amiral.permissions.projection import Projection
+from amiral.permissions.sandbox import Access
 
 TESTED = ("0.171.0",)
 QUIET = re.compile(
@@ -22,6 +24,7 @@ NEARING, FULL = 90, 100
 CONTEXT_LOST = "no rollout found"
 LIMITED = "usageLimitExceeded"
 HOW = {"completed": "done", "interrupted": "interrupted"}
+HELD_BACK = "Codex's own sandbox holds this worker back, and no command may leave it"
 UNASKED = d.Noise("Codex ended a turn that nobody asked for")
 NOTHING = d.Usage()
 UNAUTHORIZED, NOT_SERVED = 401, -32601
@@ -39,7 +42,10 @@ class Window:
 
 @dataclass(frozen=True)
 class CodexState:
-    """The thread, the turn asked for with its tokens, the windows, the last change of files."""
+    """The thread, the turn asked for with its tokens, the windows, the last change of files.
+
+    `marks` are those of the stance it was opened with.
+    """
 
     thread: str = ""
     turn: str = ""
@@ -48,6 +54,7 @@ class CodexState:
     change: str = ""
     paths: tuple[str, ...] = ()
     is_new: bool = False
+    marks: tuple[str, ...] = ()
 
 
 _Read = d.Read[CodexState]
@@ -58,6 +65,8 @@ class Codex:
 
     name = "codex"
     state_type = CodexState
+    owned: tuple[str, ...] = projection.OWNED
+    needs = Needs(frozenset({Access.READ}), services=("api.openai.com", "chatgpt.com"))
 
     def version_command(self, command: tuple[str, ...]) -> tuple[str, ...]:
         return (*command, "--version")
@@ -73,8 +82,14 @@ class Codex:
     def login(self, options: Mapping[str, object]) -> d.Login:
         return launch.login(options)
 
+    def project(self, seat: d.Seat) -> Projection:
+        return projection.project(seat)
+
+    def merged(self, found: str, text: str) -> str:
+        return projection.merged(found, text)
+
     def open(self, seat: d.Seat) -> tuple[CodexState, d.Launch]:
-        return CodexState(), launch.plan(seat)
+        return CodexState(), launch.plan(seat, self.project(seat))
 
     def is_ready(self, state: CodexState) -> bool:
         return bool(state.thread)
@@ -129,55 +144,40 @@ def _response(name: str, request: str, told: Mapping[str, object]) -> d.Input:
 
 def _take_response(state: CodexState, event: Fields) -> _Read:
     name, result = event.text("id"), event.inner("result")
+    is_opening, marks = name.partition(" ")[0] == OPEN, tuple(name.split()[1:])
     if name.startswith("interrupt-"):
         return d.Read(state)
     if event.value("error") is not None:
         reason = event.inner("error").text("message") or "Codex refused it without a reason"
-        is_lost = name == OPEN and reason.startswith(CONTEXT_LOST)
+        is_lost = is_opening and reason.startswith(CONTEXT_LOST)
         return d.Read(state, (d.Finished("context_lost" if is_lost else "failed", "", reason),))
     turn, thread = result.inner("turn").text("id"), result.inner("thread")
     if turn:
-        return d.Read(CodexState(state.thread, turn, windows=state.windows))
-    if name != OPEN or not thread.text("id"):
+        return d.Read(replace(_rested(state), turn=turn))
+    if not is_opening or not thread.text("id"):
         return d.Read(state)
     opened = d.Opened(thread.text("id"), thread.text("cliVersion"), result.text("model"))
-    return d.Read(replace(state, thread=opened.session_id), (opened,))
+    return d.Read(replace(state, thread=opened.session_id, marks=marks), (opened,))
+
+
+def _rested(state: CodexState) -> CodexState:
+    """Give what stays between two turns."""
+    return CodexState(state.thread, windows=state.windows, marks=state.marks)
 
 
 def _take_request(state: CodexState, event: Fields) -> _Read:
     """Whatever is asked is answered, else Codex would wait for ever."""
-    number = event.value("id")
-    ask, params = str(number), event.inner("params")
-    meta = params.inner("_meta")
-    match event.text("method"):
-        case "item/commandExecution/requestApproval":
-            told = {name: params.text(name) for name in ("cwd", "reason")}
-            told["command"] = _bare(params.text("command"))
-            return _ask(state, ask, "Bash", Fields(told))
-        case "item/fileChange/requestApproval":
-            paths = state.paths if params.text("itemId") == state.change else ()
-            tool = "Write" if paths and state.is_new else "Edit"
-            return _ask(state, ask, tool, Fields({"path": " ".join(paths), "paths": paths}))
-        case "mcpServer/elicitation/request" if meta.text("codex_approval_kind") == "mcp_tool_call":
-            tool, given = meta.text("tool_name"), meta.inner("tool_params")
-            return _ask(state, ask, f"mcp__{params.text('serverName')}__{tool}", given)
-        case _:
-            error = {"error": {"code": NOT_SERVED, "message": "not served"}}
-            return d.Read(state, (), (_response(f"refuse-{ask}", ask, error),))
-
-
-def _ask(state: CodexState, ask: str, tool: str, given: Fields) -> _Read:
-    return d.Read(state, (d.Asked(ask, tool, summary(given), given.as_json()),))
-
-
-def _bare(command: str) -> str:
-    """Give what the shell is told to run, without the shell."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return command
-    is_shell = len(words) == len(("sh", "-c", "command")) and words[1] in ("-c", "-lc")
-    return words[2] if is_shell else command
+    ask = str(event.value("id"))
+    is_its_change = event.inner("params").text("itemId") == state.change
+    paths = state.paths if is_its_change else ()
+    asked = questions.question(event, paths, is_new=state.is_new, marks=state.marks)
+    if asked is None:
+        error = {"error": {"code": NOT_SERVED, "message": "not served"}}
+        return d.Read(state, (), (_response(f"refuse-{ask}", ask, error),))
+    if "held" in state.marks and asked.tool == "Bash":
+        refusal = _response(f"answer-{ask}", ask, {"result": {"decision": "decline"}})
+        return d.Read(state, (d.Refused("Bash", HELD_BACK),), (refusal,))
+    return d.Read(state, (asked,))
 
 
 def _take_begun(state: CodexState, params: Fields) -> _Read:
@@ -186,7 +186,7 @@ def _take_begun(state: CodexState, params: Fields) -> _Read:
         case "userMessage" if item.text("clientId"):
             return d.Read(state, (d.Seen(item.text("clientId")),))
         case "commandExecution":
-            return _used(state, "Bash", Fields({"command": _bare(item.text("command"))}))
+            return _used(state, "Bash", Fields({"command": questions.bare(item.text("command"))}))
         case "fileChange":
             changes = item.items("changes")
             paths = tuple(change.text("path") for change in changes)
@@ -249,7 +249,7 @@ def _take_end(state: CodexState, params: Fields) -> _Read:
     turn = params.inner("turn")
     if not state.turn or turn.text("id") != state.turn:
         return d.Read(state, (UNASKED,))
-    after, usage = CodexState(state.thread, windows=state.windows), state.usage
+    after, usage = _rested(state), state.usage
     how, error = HOW.get(turn.text("status"), "failed"), turn.inner("error")
     if how == "done":
         said = [item.text("text") for item in turn.items("items")]

@@ -1,13 +1,23 @@
 """Pure: how Codex is started: its configuration, what it may do, what carries its login."""
 
 import re
+import tomllib
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 
 from amiral.agents import driver as d
+from amiral.agents.drivers.codex.projection import (
+    CONFIG_FILE,
+    READING,
+    RUNNING,
+    Stance,
+    has,
+    stance,
+)
 from amiral.agents.fields import clean_text, json_line, read_fields
 from amiral.agents.instants import read_instant
 from amiral.base.toml_text import merge, toml_text
+from amiral.permissions.projection import Projection
 
 KEY = "CODEX_API_KEY"
 KEY_PROVIDER = "openai-by-key"
@@ -16,6 +26,7 @@ LOG_IN = "amiral login codex"
 LOGIN_FILE = "auth.json"
 RENEWED_BEFORE_MS, BY_ITSELF_MS = 30 * 60_000, 6 * 60_000
 OPEN = "open"
+"""Begins the id of the line that asks for a thread, and comes back; the stance's marks follow."""
 FEATURES = (
     *("apps", "browser_use", "computer_use", "goals", "image_generation", "memories"),
     *("plugins", "remote_plugin", "skill_search", "tool_suggest"),
@@ -36,26 +47,27 @@ UNHEARD = (
 )
 CLIENT = {"name": "amiral", "title": "amiral", "version": "1"}
 ANOTHER_S = re.compile(r"claude.*|(?:sonnet|opus|haiku)\b.*|opusplan|default|inherit")
-ALL = "all"
-RUNNING, CHANGING = frozenset({"Bash"}), frozenset({"Write", "Edit", "NotebookEdit"})
-_CONFIG_FILE = d.FileToWrite("config.toml", toml_text(CONFIG))
-READING, WEB = frozenset({"Read", "Glob", "Grep", "LS"}), frozenset({"WebSearch", "WebFetch"})
+WEB = frozenset({"WebSearch", "WebFetch"})
+_CONFIG = d.FileToWrite(CONFIG_FILE, toml_text(CONFIG))
 
 
-def plan(seat: d.Seat) -> d.Launch:
+def plan(seat: d.Seat, told: Projection) -> d.Launch:
     """Plan the process.
 
     The identity stands in AGENTS.md, which Codex reads again when it resumes a thread.
     """
     home = seat.config_home
     person = f"[user]\n\tname = {seat.worker}\n\temail = {seat.worker}@amiral.invalid\n"
+    projected = "".join(file.text for file in told.files if file.path == CONFIG_FILE)
+    config = merge(_config(seat), tomllib.loads(projected))
     files = (
         d.FileToWrite(".gitconfig", person),
         d.FileToWrite("AGENTS.md", clean_text(seat.identity)),
-        d.FileToWrite("config.toml", toml_text(_config(seat))),
+        d.FileToWrite(CONFIG_FILE, toml_text(config), is_merged=True),
     )
-    env = {**seat.login, **_folders(home), "TMPDIR": seat.tmp}
-    return d.Launch(_argv(seat.command), env, seat.cwd, files, (*_greeting(), _thread(seat)))
+    env = {**told.env, **seat.login, **_folders(home), "TMPDIR": seat.tmp}
+    opening = _thread(seat, stance(seat))
+    return d.Launch(_argv(seat.command), env, seat.cwd, files, (*_greeting(), opening))
 
 
 def login(options: Mapping[str, object]) -> d.Login:
@@ -73,7 +85,7 @@ def login(options: Mapping[str, object]) -> d.Login:
 def entry(command: tuple[str, ...], folder: str, has_terminal: bool) -> d.Launch:  # noqa: FBT001
     """Plan the process that logs in: by a browser, or by an API key on stdin."""
     how = ("login",) if has_terminal else ("login", "--with-api-key")
-    return d.Launch((*command, *how), _folders(folder), folder, (_CONFIG_FILE,))
+    return d.Launch((*command, *how), _folders(folder), folder, (_CONFIG,))
 
 
 def renewal(command: tuple[str, ...], folder: str, content: bytes, now_ms: int) -> d.Launch | None:
@@ -88,9 +100,7 @@ def renewal(command: tuple[str, ...], folder: str, content: bytes, now_ms: int) 
         return None
     is_told = ends_ms - now_ms > BY_ITSELF_MS
     asked = request("renew", "account/read", {"refreshToken": is_told})
-    return d.Launch(
-        _argv(command), _folders(folder), folder, (_CONFIG_FILE,), (*_greeting(), asked)
-    )
+    return d.Launch(_argv(command), _folders(folder), folder, (_CONFIG,), (*_greeting(), asked))
 
 
 def request(name: str, method: str, params: Mapping[str, object]) -> d.Input:
@@ -113,10 +123,10 @@ def _greeting() -> tuple[d.Input, ...]:
 
 
 def _config(seat: d.Seat) -> Mapping[str, object]:
-    variables, may_read = login(seat.options).variables, _has(seat, RUNNING | READING)
+    variables, may_read = login(seat.options).variables, has(seat, RUNNING | READING)
     own: dict[str, object] = {
         "features": {"shell_tool": may_read, "view_image": may_read},
-        "web_search": "live" if _has(seat, WEB) else "disabled",
+        "web_search": "live" if has(seat, WEB) else "disabled",
         "shell_environment_policy": {"exclude": list(variables)},
     }
     if KEY in seat.login and KEY in variables:
@@ -126,25 +136,16 @@ def _config(seat: d.Seat) -> Mapping[str, object]:
     return merge(merge(CONFIG, own), seat.options)
 
 
-def _thread(seat: d.Seat) -> d.Input:
-    """Who may run commands may write in the folder; who may only edit is asked at each change.
-
-    The folder is the process's own: Codex would trust one named here, and run what its .codex says.
-    """
-    may_run = _has(seat, RUNNING)
-    asks = may_run or _has(seat, CHANGING)
-    told = {"approvalPolicy": "on-request" if asks else "never"}
-    told["sandbox"] = "workspace-write" if may_run else "read-only"
+def _thread(seat: d.Seat, chosen: Stance) -> d.Input:
+    """No folder is named, it is the process's own: Codex would trust it, and run its .codex."""
+    told: dict[str, object] = {"approvalPolicy": chosen.approval, "sandbox": chosen.sandbox}
     if seat.model and not ANOTHER_S.fullmatch(seat.model):
         told["model"] = seat.model
+    name = " ".join((OPEN, *chosen.marks))
     if not seat.resume_key:
-        return request(OPEN, "thread/start", told)
+        return request(name, "thread/start", told)
     known = {"threadId": seat.resume_key, "excludeTurns": True}
-    return request(OPEN, "thread/resume", {**known, **told})
-
-
-def _has(seat: d.Seat, tools: frozenset[str]) -> bool:
-    return seat.tools == ALL or not tools.isdisjoint(seat.tools)
+    return request(name, "thread/resume", {**known, **told})
 
 
 def _end_of(token: str) -> int | None:

@@ -7,32 +7,14 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from amiral.agents import driver as d
+from amiral.agents.drivers.claude import launch, projection
 from amiral.agents.fields import Fields, clean_text, json_line, plain_text, read_fields, summary
 from amiral.agents.instants import read_instant
+from amiral.agents.needs import Needs
 from amiral.agents.transcript import find_turn, literal
+from amiral.permissions.projection import Projection
 
 TESTED = ("2.1.332",)
-LOGIN = ("CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
-FLAGS = (
-    *("-p", "--verbose", "--input-format=stream-json", "--output-format=stream-json"),
-    *("--replay-user-messages", "--permission-prompt-tool=stdio", "--permission-mode=default"),
-    *("--setting-sources=", "--strict-mcp-config", "--system-prompt-snapshot=off"),
-)
-ENV = (
-    *("DISABLE_AUTOUPDATER", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"),
-    *("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "CLAUDE_CODE_DISABLE_CRON"),
-    "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD",
-)
-# They wait for a person at a terminal, move the worker elsewhere, or start turns by themselves.
-UNSERVED = (
-    *("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "EnterWorktree", "ExitWorktree"),
-    *("CronCreate", "CronDelete", "CronList", "ScheduleWakeup", "Monitor", "RemoteTrigger"),
-)
-TOOLS = (
-    *("Agent", "Task", "Bash", "Edit", "Glob", "Grep", "ListAgents", "NotebookEdit", "Read"),
-    *("ReportFindings", "SendMessage", "Skill", "TaskStop", "ToolSearch", "WebFetch", "WebSearch"),
-    *("Workflow", "Write", *UNSERVED),
-)
 QUIET = re.compile(
     r"control_response|control_cancel_request|stream_event|keep_alive|conversation_reset|"
     r"tool_progress|system/(?:status|task_\w+|background_tasks_changed|compact_boundary)"
@@ -42,7 +24,6 @@ KNOWN = d.Finished("failed", "", "Claude Code had this message before and did no
 UNASKED = d.Noise("Claude Code ended a turn that nobody asked for")
 FINAL_STOPS = ("end_turn", "stop_sequence", "max_tokens", "refusal")
 LIMITED_STATUS = 429
-IDENTITY_FILE = "identity.md"
 _VERSION = re.compile(r"\d+\.\d+\.\d+", re.ASCII)
 
 
@@ -69,7 +50,9 @@ class Claude:
 
     name = "claude"
     state_type = ClaudeState
-    login = staticmethod(d.login_by(*LOGIN))
+    owned: tuple[str, ...] = launch.OWNED
+    needs = Needs(services=("api.anthropic.com",))
+    login = staticmethod(d.login_by(*launch.LOGIN))
 
     def version_command(self, command: tuple[str, ...]) -> tuple[str, ...]:
         return (*command, "--version")
@@ -82,16 +65,16 @@ class Claude:
             return ""
         return f"Claude Code {version or '(version unknown)'} is untested; tested: {TESTED[-1]}"
 
+    def project(self, seat: d.Seat) -> Projection:
+        return projection.project(seat)
+
+    def merged(self, found: str, text: str) -> str:
+        """No file is merged."""
+        del found
+        return text
+
     def open(self, seat: d.Seat) -> tuple[ClaudeState, d.Launch]:
-        """HOME is the worker's own too: nothing of the person's settings is read or touched."""
-        home = seat.config_home
-        env = {**seat.login, **dict.fromkeys(ENV, "1")}
-        env |= {"HOME": home, "CLAUDE_CONFIG_DIR": home, "TMPDIR": seat.tmp}
-        person = f"[user]\n\tname = {seat.worker}\n\temail = {seat.worker}@amiral.invalid\n"
-        identity = d.FileToWrite(IDENTITY_FILE, clean_text(seat.identity))
-        files = (d.FileToWrite(".gitconfig", person), identity)
-        argv = (*seat.command, *FLAGS, *_options(seat), *_tool_options(seat.tools))
-        return ClaudeState(), d.Launch(argv, env, seat.cwd, files)
+        return ClaudeState(), launch.plan(seat, self.project(seat))
 
     def is_ready(self, state: ClaudeState) -> bool:
         del state
@@ -135,26 +118,6 @@ class Claude:
         del text
         turn = find_turn(lines, message, _begun)
         return turn if isinstance(turn, d.Settlement) else _outcome(turn)
-
-
-def _options(seat: d.Seat) -> Iterable[str]:
-    yield f"--resume={seat.resume_key}" if seat.resume_key else f"--session-id={seat.fresh_key}"
-    yield f"--add-dir={seat.cwd}"
-    if seat.model:
-        yield f"--model={seat.model}"
-    if seat.max_turns > 0:
-        yield f"--max-turns={seat.max_turns}"
-    if seat.identity:
-        yield f"--append-system-prompt-file={seat.config_home}/{IDENTITY_FILE}"
-
-
-def _tool_options(tools: tuple[str, ...] | str) -> tuple[str, ...]:
-    """`--allowedTools` removes nothing, so it is not used: `--tools` names what is there at all."""
-    if tools == "all":
-        return (f"--disallowedTools={','.join(UNSERVED)}",)
-    kept = (tools,) if isinstance(tools, str) else tools
-    gone = (tool for tool in TOOLS if tool not in kept)
-    return (f"--tools={','.join(kept)}", f"--disallowedTools={','.join(gone)}")
 
 
 def _response(name: str, request: str, subtype: str, more: dict[str, object]) -> d.Input:

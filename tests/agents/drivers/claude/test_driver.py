@@ -21,30 +21,12 @@ from amiral.agents.driver import (
     Usage,
     Used,
 )
-from amiral.agents.drivers.claude import DRIVER, KNOWN, TOOLS, UNASKED, UNSERVED, ClaudeState
+from amiral.agents.drivers.claude.driver import DRIVER, KNOWN, UNASKED, ClaudeState
+from amiral.permissions.rules import Permissions, Posture
 
-TRANSCRIPTS = Path(__file__).parent / "transcripts" / "claude"
+TRANSCRIPTS = Path(__file__).parents[1] / "transcripts" / "claude"
 SESSION = "11111111-2222-4333-8444-555555555555"
 RUNNING = ClaudeState(session="s", queued="m1", running="m1")
-SEAT = Seat(
-    worker="backend",
-    command=("/opt/claude", "--debug"),
-    cwd="/project",
-    config_home="/w/home",
-    tmp="/w/tmp",
-    model="opus",
-    tools="all",
-    max_turns=0,
-    identity="",
-    login={"CLAUDE_CODE_OAUTH_TOKEN": "none", "HOME": "/root", "DISABLE_AUTOUPDATER": "0"},
-    fresh_key=SESSION,
-)
-
-
-def options(seat: Seat) -> dict[str, str]:
-    """The options of the plan, by name; those without a value have an empty one."""
-    argv = DRIVER.open(seat)[1].argv[len(seat.command) :]
-    return {name: value for name, _, value in (argument.partition("=") for argument in argv)}
 
 
 def read(before: ClaudeState, /, **event):
@@ -55,66 +37,7 @@ def signals(before: ClaudeState, /, **event):
     return read(before, **event).signals
 
 
-# ---- the plan
-
-
-def test_nothing_of_the_person_or_the_project_is_followed_but_claude_md():
-    _, launch = DRIVER.open(SEAT)
-    assert launch.argv[:2] == SEAT.command
-    told = options(SEAT)
-    assert told["--setting-sources"] == "" and "--strict-mcp-config" in told
-    assert told["--permission-mode"] == "default"
-    assert told["--add-dir"] == "/project"
-    assert launch.env["CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD"] == "1"
-    homes = {name: launch.env[name] for name in ("HOME", "CLAUDE_CONFIG_DIR", "TMPDIR")}
-    assert homes == {"HOME": "/w/home", "CLAUDE_CONFIG_DIR": "/w/home", "TMPDIR": "/w/tmp"}
-    assert launch.env["DISABLE_AUTOUPDATER"] == "1", "a login changes nothing else"
-    assert launch.env["CLAUDE_CODE_OAUTH_TOKEN"] == "none"
-
-
-def test_all_tools_are_all_but_those_that_cannot_be_served_s0_28():
-    told = options(SEAT)
-    assert "--tools" not in told
-    assert told["--disallowedTools"].split(",") == list(UNSERVED)
-
-
-@pytest.mark.parametrize(
-    ("tools", "kept"), [(("Read", "Grep"), "Read,Grep"), ((), ""), ("Read", "Read")]
-)
-def test_a_list_of_tools_is_the_only_ones_twice_over_s0_28(tools, kept):
-    told = options(replace(SEAT, tools=tools))
-    assert told["--tools"] == kept
-    gone = set(TOOLS) - set(kept.split(","))
-    assert set(told["--disallowedTools"].split(",")) == gone
-    assert {"Write", "Edit", "Bash", "NotebookEdit", "Agent", "Task"} <= gone
-    assert "--allowedTools" not in told, "it removes nothing"
-
-
-def test_the_conversation_is_named_by_exactly_one_key():
-    assert options(SEAT)["--session-id"] == SESSION
-    told = options(replace(SEAT, resume_key="abc", fresh_key=""))
-    assert told["--resume"] == "abc" and "--session-id" not in told
-
-
-def test_model_and_most_turns_are_told_when_they_are_set():
-    told = options(replace(SEAT, model="", max_turns=7))
-    assert "--model" not in told and told["--max-turns"] == "7"
-    assert options(SEAT)["--model"] == "opus" and "--max-turns" not in options(SEAT)
-
-
-def test_a_value_can_never_become_an_option():
-    odd = replace(SEAT, model="--dangerously-skip-permissions", tools=("--x",), cwd="--y")
-    argv = DRIVER.open(odd)[1].argv
-    assert not {"--dangerously-skip-permissions", "--x", "--y"} & set(argv)
-
-
-def test_identity_and_name_for_git_are_written_to_the_worker_s_home():
-    told = options(replace(SEAT, identity="You are \ud83d."))
-    assert told["--append-system-prompt-file"] == "/w/home/identity.md"
-    assert "--append-system-prompt-file" not in options(SEAT)
-    git, identity = DRIVER.open(replace(SEAT, identity="You are \ud83d."))[1].files
-    assert (identity.path, identity.text) == ("identity.md", "You are \ufffd.")
-    assert git.path == ".gitconfig" and "name = backend\n" in git.text
+# ---- the version
 
 
 def test_versions_are_read_and_untested_ones_warned_about():
@@ -124,6 +47,14 @@ def test_versions_are_read_and_untested_ones_warned_about():
     assert DRIVER.warning_for("2.1.332") == ""
     assert "9.9.9" in DRIVER.warning_for("9.9.9")
     assert "unknown" in DRIVER.warning_for("")
+
+
+def test_its_permissions_are_an_argument_and_no_file_of_its_home_is_merged():
+    seat = Seat("w", ("claude",), "/project", "/w/home", "/w/tmp", "", "all", 0, "", {})
+    one = replace(seat, permissions=Permissions(Posture.ASK, ()))
+    told, launch = DRIVER.project(one), DRIVER.open(one)[1]
+    assert launch.argv[-1:] == told.args and told.files == ()
+    assert DRIVER.merged("found", "ours") == "ours"
 
 
 # ---- writing
@@ -412,4 +343,5 @@ def test_an_answer_in_several_blocks_is_whole_and_a_subagent_s_is_none():
 
 
 def test_the_transcript_of_a_session_is_looked_for_in_the_worker_s_home():
-    assert DRIVER.transcript(SEAT, SESSION) == f"/w/home/projects/*/{SESSION}.jsonl"
+    seat = Seat("w", ("claude",), "/project", "/w/home", "/w/tmp", "", "all", 0, "", {})
+    assert DRIVER.transcript(seat, SESSION) == f"/w/home/projects/*/{SESSION}.jsonl"

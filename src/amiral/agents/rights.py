@@ -1,0 +1,198 @@
+"""What a worker may do, and how much of it the kernel holds: decided anew before each launch."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from amiral.agents.declared import Rules
+from amiral.agents.needs import program_folder
+from amiral.agents.worker import Worker
+from amiral.base.errors import Denied
+from amiral.base.settings import Sandbox
+from amiral.permissions.folders import Tree
+from amiral.permissions.policy import parse_own
+from amiral.permissions.projection import Enforcement
+from amiral.permissions.rules import Permissions, Posture, Resolved, resolve
+from amiral.permissions.sandbox import Access, SandboxPlan, compile_plan, mode_for
+from amiral.permissions.summary import summarise
+from amiral.permissions.tree import read_tree, refresh
+from amiral.processes import fence as kernel
+from amiral.processes.fence import Fence, system_grants
+from amiral.processes.probe import Probed
+from amiral.processes.reads import private_folders, reads_around
+
+IN_PLACE = frozenset({".amiral"})
+"""What lies there has no effect until its content is trusted (docs/concepts/trust.md)."""
+
+IN_WORKTREE = IN_PLACE | {".git", ".claude", ".mcp.json", ".codex", ".envrc", ".vscode"}
+"""Of a worktree nothing has an effect before it is merged, and the diff shows it until then."""
+
+_BITS = {
+    Access.LIST: kernel.LIST,
+    Access.READ: kernel.READ,
+    Access.WRITE: kernel.WRITE,
+    Access.DELETE: kernel.DELETE,
+    Access.EXECUTE: kernel.EXECUTE,
+    Access.DEVICE: kernel.DEVICE,
+}
+_OWN = kernel.READ | kernel.LIST | kernel.WRITE | kernel.DELETE | kernel.EXECUTE
+_MEND = "mend it, then `amiral trust config/permissions.json`"
+
+
+@dataclass(frozen=True)
+class Right:
+    """`permissions` None: nothing is configured, so nothing is fenced.
+
+    `summary` is what the worker reads about it.
+    """
+
+    permissions: Permissions | None = None
+    enforcement: Enforcement = Enforcement.NONE
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class Footing:
+    """Where a program stands: in the worker's folder `root`, `own` folders being its alone.
+
+    `programs` are folders to run programs from, `more` single grants; `is_worktree` tells that git
+    and the project's configuration there are copies. `ports` are the only ones it may connect to,
+    None = the network is open.
+    """
+
+    root: Path
+    own: tuple[Path, ...]
+    programs: tuple[str, ...] = ()
+    more: tuple[tuple[str, int], ...] = ()
+    is_worktree: bool = False
+    has_terminals: bool = False
+    ports: tuple[int, ...] | None = None
+
+
+class Rights:
+    """`rules` gives what is in force now; `probe` tries once what this machine holds.
+
+    `home` is amiral's own: no agent's.
+    """
+
+    def __init__(
+        self,
+        rules: Callable[[], Rules],
+        sandbox: Sandbox,
+        probe: Callable[[], Awaitable[Probed]],
+        home: Path,
+    ) -> None:
+        self._rules, self._sandbox, self._probe = rules, sandbox, probe
+        self._private = private_folders(home)
+        self._probed: Probed | None = None
+        self._trees: dict[str, Tree] = {}
+
+    def permissions(self, worker: Worker) -> Permissions | None:
+        """Give a worker's permissions; Denied while the file in force is wrong."""
+        return self._resolved(worker).permissions
+
+    async def of(self, worker: Worker) -> Right:
+        """Decide for a worker; Denied when what must be denied cannot be held here."""
+        resolved = self._resolved(worker)
+        permissions, is_closed = resolved.permissions, self._sandbox.network != "open"
+        if permissions is None and not is_closed:
+            return Right()
+        held, why = await self._held()
+        if held is Enforcement.NONE:
+            self._refuse(worker, resolved, why)
+        if permissions is None:
+            return Right(enforcement=held)
+        return Right(permissions, held, summarise(permissions, None, held))
+
+    def plan(self, right: Right, root: Path, *, is_worktree: bool = False) -> SandboxPlan | None:
+        """Compile what is granted of the project as it stands now; None without permissions."""
+        if right.permissions is None:
+            return None
+        known = self._trees.get(str(root))
+        tree = self._trees[str(root)] = refresh(known) if known else read_tree(root)
+        mode = mode_for(self._sandbox.mode, right.permissions.default)
+        inert = IN_WORKTREE if is_worktree else IN_PLACE
+        return compile_plan(right.permissions, tree, mode=mode, asks_first=True, inert=inert)
+
+    def fence(self, right: Right, footing: Footing) -> Fence | None:
+        """Give what a program is started behind; None when there is nothing to hold, or no way."""
+        if right.enforcement is Enforcement.NONE:
+            return None
+        plan = self.plan(right, footing.root, is_worktree=footing.is_worktree)
+        if plan is None:
+            return None if footing.ports is None else Fence((), 0, footing.ports)
+        root = os.path.realpath(footing.root)
+        self._check(root)
+        grants = [(grant.path, bits(grant.access)) for grant in plan.grants]
+        grants += self._readable(plan, root)
+        grants += [(os.path.realpath(folder), _OWN) for folder in footing.own]
+        grants += footing.more
+        grants += system_grants(
+            str(Path.home()), footing.programs, has_terminals=footing.has_terminals
+        )
+        fenced = bits(plan.fenced) | kernel.READ | kernel.LIST | kernel.DEVICE
+        return Fence(tuple(grants), fenced, footing.ports)
+
+    async def around(self, worker: Worker, root: Path, tmp: Path, program: str) -> Fence | None:
+        """Compile what a program of the project is started behind in a worker's worktree."""
+        right = await self.of(worker)
+        programs = (program_folder(os.path.realpath(program)),)
+        ports = None if self._sandbox.network == "open" else ()
+        footing = Footing(root, (tmp,), programs, is_worktree=True, ports=ports)
+        return await asyncio.to_thread(self.fence, right, footing)
+
+    def system(self) -> tuple[tuple[str, int], ...]:
+        """Give what any program is granted of this system, to be shown."""
+        return system_grants(str(Path.home()))
+
+    def _resolved(self, worker: Worker) -> Resolved:
+        rules = self._rules()
+        if rules.errors:
+            raise Denied(f"permissions.json is in force and wrong: {rules.errors[0]}", _MEND)
+        text = worker.permissions
+        own = parse_own(text, f"permissions of {worker.id}") if text else None
+        return resolve(rules.policy, worker.id, worker.tools, own)
+
+    def _refuse(self, worker: Worker, resolved: Resolved, why: str) -> None:
+        """Start nobody whose limits only the kernel could hold, where it does not."""
+        if self._sandbox.network != "open":
+            limit = f"{worker.id} has no open network"
+        elif (
+            resolved.is_configured
+            and resolved.permissions is not None
+            and resolved.permissions.default is Posture.DENY
+        ):
+            limit = f"{worker.id} is denied by default"
+        else:
+            return
+        raise Denied(f"{limit}, which nothing can hold here: {why}", "amiral permissions probe")
+
+    async def _held(self) -> tuple[Enforcement, str]:
+        if self._sandbox.enforcer in ("none", "bwrap"):
+            return Enforcement.NONE, f'[sandbox] enforcer is "{self._sandbox.enforcer}"'
+        if self._probed is None:
+            self._probed = await self._probe()
+        return Enforcement(self._probed.status), "; ".join(self._probed.reasons)
+
+    def _check(self, root: str) -> None:
+        """See that what is granted as a whole holds nothing of amiral's (K4)."""
+        home = os.path.realpath(self._private[0])
+        if f"{home}/".startswith(f"{root.rstrip('/')}/"):
+            raise Denied(
+                f"amiral's home {home} lies in the project, where its workers would reach it",
+                "set AMIRAL_HOME to a folder outside",
+            )
+
+    def _readable(self, plan: SandboxPlan, root: str) -> Iterator[tuple[str, int]]:
+        """Names may be listed everywhere, since they can be asked for one by one anyway."""
+        yield "/", kernel.LIST
+        if Access.READ not in plan.fenced:
+            yield root, kernel.READ
+            yield from ((path, kernel.READ) for path in reads_around(self._private))
+
+
+def bits(access: Iterable[Access]) -> int:
+    """Give the bits of a grant."""
+    return sum(_BITS[one] for one in access)

@@ -1,0 +1,67 @@
+"""What is written into a worker's config home, and what of others goes."""
+
+import os
+
+from amiral.agents.driver import FileToWrite
+from amiral.agents.drivers import scripted
+from amiral.agents.homes import write_home
+
+
+class Merging(scripted.Scripted):
+    def merged(self, found, text):
+        return found + text
+
+
+def test_s3_18_what_another_cli_was_told_is_gone_before_the_next_starts(tmp_path):
+    (tmp_path / "settings.json").write_text("theirs")
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "a.toml").write_text("theirs")
+    (tmp_path / "link.json").symlink_to("/etc/passwd")
+    (tmp_path / "kept.txt").write_text("kept")
+    files = [FileToWrite("AGENTS.md", "ours")]
+    write_home(tmp_path, scripted.DRIVER, files, ("*.json", "rules/*.toml", "AGENTS.md"))
+    left = sorted(path.name for path in tmp_path.rglob("*") if not path.is_dir())
+    assert left == ["AGENTS.md", "kept.txt"]
+
+
+def test_s3_17_a_file_of_ours_is_written_anew_and_a_merged_one_keeps_the_rest(tmp_path):
+    (tmp_path / "ours.json").write_text("edited by an agent")
+    (tmp_path / "config.toml").write_text("the cli's own\n")
+    files = [FileToWrite("ours.json", "{}"), FileToWrite("config.toml", "managed\n", True)]
+    write_home(tmp_path, Merging(), files, ("*.json", "config.toml"))
+    assert (tmp_path / "ours.json").read_text() == "{}"
+    assert (tmp_path / "config.toml").read_text() == "the cli's own\nmanaged\n"
+    write_home(tmp_path, Merging(), [FileToWrite("deep/new.toml", "x", True)], ())
+    assert (tmp_path / "deep" / "new.toml").read_text() == "x"
+
+
+def test_f2_links_are_removed_and_what_they_lead_to_is_left(tmp_path):
+    theirs, home = tmp_path / "theirs", tmp_path / "home"
+    for folder in (theirs, home):
+        folder.mkdir()
+    (theirs / "kept.rules").write_text("the owner's")
+    (theirs / "config.toml").write_text("secret")
+    (home / "rules").symlink_to(theirs)
+    (home / "config.toml").symlink_to(theirs / "config.toml")
+    (home / "deep").symlink_to(theirs)
+    files = [FileToWrite("config.toml", "managed", True), FileToWrite("deep/new", "ours")]
+    write_home(home, Merging(), files, ("rules/*",))
+    assert sorted(path.name for path in theirs.iterdir()) == ["config.toml", "kept.rules"]
+    assert not (home / "rules").is_symlink()
+    assert (home / "config.toml").read_text() == "managed"
+    assert (home / "deep" / "new").read_text() == "ours"
+
+
+def test_f6_what_is_no_plain_file_is_replaced_and_holds_nothing_up(tmp_path):
+    os.mkfifo(tmp_path / "config.toml")
+    (tmp_path / "AGENTS.md").mkdir()
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "planted.rules").mkdir()
+    files = [FileToWrite("config.toml", "managed", True), FileToWrite("AGENTS.md", "ours")]
+    write_home(tmp_path, Merging(), files, ("rules/*",))
+    assert (tmp_path / "config.toml").read_text() == "managed"
+    assert (tmp_path / "AGENTS.md").read_text() == "ours"
+    assert list((tmp_path / "rules").iterdir()) == []
+    (tmp_path / "config.toml").write_text("x" * (1 << 20) + "too long")
+    write_home(tmp_path, Merging(), files, ())
+    assert (tmp_path / "config.toml").read_text() == "managed"

@@ -23,7 +23,6 @@ def commands(text):
         ("ls 'a b' \"c d\" e\\ f", ("ls", "a b", "c d", "e f")),
         ("r''m 'a'\"b\"c", ("rm", "abc")),
         ("\\rm \\-x", ("rm", "-x")),
-        ("r\\\nm", ("rm",)),
         ("r``m a", ("rm", "a")),
         ("ls \\\n -l", ("ls", "-l")),
         ('echo "a\\"b\\$c\\d" \'\\n\'', ("echo", 'a"b$c\\d', "\\n")),

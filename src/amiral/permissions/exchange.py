@@ -148,13 +148,13 @@ class Exchange:
         return end, f"at {address}"
 
     async def _carry(self, upstream: End, request: Tunnel | Fetch, reason: str) -> None:
-        most = None
+        most: int | None = None
         match request:
             case Tunnel(place):
                 await self._client.say(_TUNNEL_IS_OPEN)
                 first = await self._first_bytes(place)
-            case Fetch(_, first, most):
-                pass
+            case Fetch(_, first, body_bytes):
+                most = body_bytes
         self._tell(Verdict.ALLOWED, reason)
         await upstream.say(first)
         await carry(self._client, upstream, most=most, linger_s=self._bounds.linger_s)

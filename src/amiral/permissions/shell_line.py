@@ -27,6 +27,12 @@ _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _ESCAPE_IN_QUOTES = re.compile(r'\\([\n$`"\\])')
 _BRACES = re.compile(r"\{.*(?:,|\.\.)", re.DOTALL)
+# A line that goes on in the middle of what may be one word to bash, and two to the grammar.
+_JOINT = re.compile(r"[^\s;&|(){}]\\\n")
+_VERBATIM = {
+    *("string_content", "raw_string", "ansi_c_string", "heredoc_content", "heredoc_body"),
+    "comment",
+}
 _PROCESS = re.compile(r"[<>]\(")
 _DELIMITER = re.compile(r"""\\?[\w.+-]+|'[\w .+-]+'|"[\w .+-]+\"""")
 _DESCRIPTOR = re.compile(r"\d+-?|-")
@@ -79,7 +85,7 @@ def read_line(text: str) -> Line:
     reading = _Reading(text)
     for node in _walk(root):
         reading.note(node)
-    is_readable = not (root.has_error or reading.is_doubtful or _UNSEEN.search(text))
+    is_readable = reading.is_sure() and not (root.has_error or _UNSEEN.search(text))
     return Line(
         tuple(reading.commands),
         tuple(reading.redirections),
@@ -114,17 +120,25 @@ class _Reading:
         self.data: list[str] = []
         self.opaque: list[str] = []
         self.is_doubtful = False
+        self._unquoted = list(source)
         self._late_words: dict[int, list[Node]] = {}
 
     def note(self, node: Node) -> None:
         if node.type in _EXPANSIONS:
             self.opaque.append(_EXPANSIONS[node.type])
+        if node.type in _VERBATIM and not node.child_count:
+            self._unquoted[node.start_byte : node.end_byte] = "x" * (
+                node.end_byte - node.start_byte
+            )
         if node.type in _NOTED:
             _NOTED[node.type](self, node)
 
     def note_word(self, node: Node) -> None:
         """The grammar overlooks the end of a command where a backslash begins the next line."""
         self.is_doubtful |= self.source.startswith(("\n", "#"), node.start_byte)
+
+    def is_sure(self) -> bool:
+        return not (self.is_doubtful or _JOINT.search("".join(self._unquoted)))
 
     def note_expansion(self, node: Node) -> None:
         """Bash runs the `<(rm)` in `${x:-<(rm)}`, where the grammar has a mere word."""
@@ -162,9 +176,9 @@ class _Reading:
             if child.type in _ASIDE or child.start_byte == child.end_byte:
                 continue
             value = self._value(child)
-            between = self.source[end : child.start_byte].replace("\\\n", "") if words else " "
+            between = self.source[end : child.start_byte] if words else " "
             words[-1:] = [*words[-1:], value] if between else [words[-1] + value]
-            self.is_doubtful |= "\n" in between
+            self.is_doubtful |= "\n" in between.replace("\\\n", "")
             end = child.end_byte
         if words:
             self.commands.append(tuple(words))
@@ -193,8 +207,7 @@ class _Reading:
     def _concatenated(self, node: Node) -> str:
         value, end = "", node.start_byte
         for child in node.children:
-            between = self.source[end : child.start_byte].replace("\\\n", "")
-            self.is_doubtful |= bool(between)
+            self.is_doubtful |= end != child.start_byte
             value += self._value(child)
             end = child.end_byte
         return value

@@ -11,8 +11,6 @@ MOST_SUFFIXES = 64
 _MOST_WORDS = 1000
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash"})
-
-_SETTERS = frozenset({"env", "sudo", "doas"})
 # How many operands come before the command, and the options that take a value.
 _PLAIN: dict[str, tuple[int, frozenset[str]]] = {
     "builtin": (0, frozenset()),
@@ -124,7 +122,7 @@ def _plain(name: str, words: Words) -> Wrapped:
         is_known = word in valued or word[:2] in valued or word.partition("=")[0] in valued
         opaque = opaque or ("" if is_known else f"{name} {word}")
     inner = words[at + operands :]
-    if name in _SETTERS and inner and _ASSIGNMENT.match(inner[0]):
+    if inner and _ASSIGNMENT.match(inner[0]):
         opaque = "a variable that is set"
     return Wrapped(() if opaque else inner, suffixes(words), _if(opaque, scripts(words)), opaque)
 

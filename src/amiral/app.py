@@ -33,6 +33,7 @@ from amiral.commands.help import Help
 from amiral.commands.limits import LimitCommands
 from amiral.commands.looking import Looking
 from amiral.commands.page import PageCommands
+from amiral.commands.permissions import PermissionCommands
 from amiral.commands.registry import Caller, Commands, Parsed, Reply, Role
 from amiral.commands.safety import SafetyCommands
 from amiral.commands.table import TABLE
@@ -255,6 +256,9 @@ class App:
             ApprovalCommands(Approvals(journal, clock, self.brake, self.inbox.wake)),
             SafetyCommands(place),
             AdminCommands(self.project, trust, journal, clock, self._go_down),
+            PermissionCommands(
+                self.project, trust, journal, clock, lambda worker: self.roster.find(worker).id
+            ),
             PageCommands(self.new_url),
         )
         return commands

@@ -19,6 +19,7 @@ from amiral.commands.arguments import parse_argv
 from amiral.commands.chat import Chat
 from amiral.commands.limits import LimitCommands
 from amiral.commands.looking import Looking
+from amiral.commands.permissions import PermissionCommands
 from amiral.commands.registry import Caller, Commands, Role
 from amiral.commands.safety import SafetyCommands
 from amiral.commands.table import TABLE
@@ -113,6 +114,9 @@ class Desk:
             ApprovalCommands(Approvals(journal, clock, self.brake, self.woken.append)),
             SafetyCommands(Place(str(home), "no-such-tag")),
             AdminCommands(self.project, self.trust, journal, clock, self.went_down.append),
+            PermissionCommands(
+                self.project, self.trust, journal, clock, lambda name: self.roster.find(name).id
+            ),
         )
 
     async def ask(self, *argv, role=Role.OWNER, surface="console", caller="owner"):

@@ -1,13 +1,21 @@
 """Behaviour of permissions.json: read whole or told whole, written back, cut down to its denies."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from amiral.base.errors import Invalid
-from amiral.permissions.policy import deny_only, narrowed, parse_own, parse_policy, write_policy
+from amiral.permissions.policy import (
+    deny_only,
+    narrowed,
+    parse_own,
+    parse_policy,
+    with_rule,
+    write_policy,
+)
 from amiral.permissions.rules import (
     Capability,
     Policy,
@@ -200,3 +208,15 @@ def test_what_nobody_trusts_never_makes_anything_milder(trusted, untrusted, work
         for path in ((name,), (name, "c"), None):
             old = decide_file(before, capability, path).posture
             assert decide_file(after, capability, path).posture.severity >= old.severity
+
+
+def test_a_rule_is_set_for_all_or_for_one_worker_in_whatever_case():
+    first = Rule(Capability.WRITE, "a/**", Posture.DENY, "x")
+    policy = with_rule(Policy(Posture.ALLOW), first)
+    assert with_rule(policy, replace(first, posture=Posture.ASK)).rules == (
+        replace(first, posture=Posture.ASK),
+    )
+    own = Policy(Posture.ALLOW, (), {"UI-Designer": WorkerPolicy(Posture.ASK, ())})
+    changed = with_rule(own, first, "ui_designer")
+    assert changed.workers == {"UI-Designer": WorkerPolicy(Posture.ASK, (first,))}
+    assert with_rule(own, first, "dev").workers["dev"] == WorkerPolicy(None, (first,))

@@ -159,6 +159,16 @@ _PERMISSIONS = Group(
             runs=Runs.LOCAL,
         ),
         Command(
+            "permissions set",
+            "write a rule into permissions.json",
+            (
+                choice("POSTURE", "allow", "ask", "deny"),
+                choice("CAPABILITY", "read", "write", "delete", "execute-bash"),
+                words("MATCH"),
+                option("--worker", "W"),
+            ),
+        ),
+        Command(
             "permissions project",
             "what a CLI is given for these rules",
             (text("DRIVER"), *_WHOSE),

@@ -87,6 +87,22 @@ def narrowed(policy: Policy | None, untrusted: Policy) -> Policy:
     return Policy(worse(policy.default, less.default), (*policy.rules, *less.rules), workers)
 
 
+def with_rule(policy: Policy, rule: Rule, worker: str = "") -> Policy:
+    """Set a rule for everybody or one worker, in the place of one on the same match."""
+    if not worker:
+        return replace(policy, rules=_placed(policy.rules, rule))
+    workers = dict(policy.workers)
+    name = next((known for known in workers if seat_of(known) == seat_of(worker)), worker)
+    own = workers.get(name, WorkerPolicy(None, ()))
+    workers[name] = replace(own, rules=_placed(own.rules, rule))
+    return replace(policy, workers=workers)
+
+
+def _placed(rules: tuple[Rule, ...], rule: Rule) -> tuple[Rule, ...]:
+    others = (r for r in rules if (r.capability, r.match) != (rule.capability, rule.match))
+    return (*others, rule)
+
+
 def write_policy(policy: Policy) -> str:
     """Write a permissions.json that is read as the same policy, its lines aside."""
     document: dict[str, object] = {"version": 1, "default": policy.default.value}

@@ -243,7 +243,8 @@ class _Reading:
         wanted = delimiter.strip("'\"\\")
         lines = [line.lstrip(indent) for line in self.source[start : end.end_byte + 1].split("\n")]
         is_end = wanted in lines and lines.index(wanted) == text.count("\n")
-        self.is_doubtful |= not (is_end and _DELIMITER.fullmatch(delimiter))
+        is_one_line = "\n" not in self.source[node.start_byte : head[-1].end_byte]
+        self.is_doubtful |= not (is_one_line and is_end and _DELIMITER.fullmatch(delimiter))
         self.data.append(text)
 
 

@@ -53,11 +53,12 @@ class InForce:
 
 @dataclass(frozen=True)
 class Shown:
-    """A file as the owner sees it before trusting it: `sha256` says which content was seen."""
+    """A file as the owner sees it before trusting it: `sha256` says which content (`text`) was."""
 
     file: str
     state: State
     sha256: str
+    text: str
     diff: str
 
 
@@ -113,7 +114,9 @@ class Trust:
         found = read_file(Path(project.path), file)
         if not isinstance(found, Found):
             raise NotFound(f"{file} cannot be trusted: {_why(found)}", "put a plain file there")
-        return Shown(file, now.state, found.sha256, _diff(file, now.text or "", found.text))
+        return Shown(
+            file, now.state, found.sha256, found.text, _diff(file, now.text or "", found.text)
+        )
 
     def trust(self, project: Project, file: str, content: str, now_ms: int) -> None:
         """Trust a file in exactly the content whose sha256 was shown.

@@ -19,7 +19,7 @@ def post(served, path="/api/commands/say", body=b'{"text": "hi", "wait": 0}', **
     return served.ask("POST", path, headers, body)
 
 
-async def test_r51_no_route_answers_without_a_token(served):
+async def test_r51_h1_no_route_answers_without_a_token(served):
     shown: tuple[dict[str, str], ...] = ({}, {"cookie": "amiral=x"}, {"authorization": "Bearer x"})
     for path, headers in itertools.product(ROUTES, shown):
         answer = await served.ask("GET", path, headers)
@@ -95,7 +95,7 @@ async def test_one_who_is_in_already_keeps_the_code_for_later(served):
     assert "set-cookie" in (await served.ask("GET", path)).headers
 
 
-async def test_r51_a_foreign_host_is_refused_with_a_good_cookie_too(served):
+async def test_r51_h2_a_foreign_host_is_refused_with_a_good_cookie_too(served):
     code = "/?code=" + served.url.partition("code=")[2]
     for name in ("evil.example", f"evil.example:{served.port}", "127.0.0.1", "127.0.0.1:1", ""):
         for path in (*ROUTES, code):
@@ -109,7 +109,7 @@ async def test_r51_a_missing_host_is_refused(served):
     assert (await served.get("/api/status", host=None)).status in (400, 403)
 
 
-async def test_r51_a_foreign_origin_neither_writes_nor_listens(served):
+async def test_r51_h3_a_foreign_origin_neither_writes_nor_listens(served):
     for origin in ("http://evil.example", "null", "", "http://127.0.0.1:3000"):
         assert (await post(served, origin=origin)).status == 403
         assert (await served.get("/api/stream", origin=origin)).status == 403
@@ -129,7 +129,7 @@ async def test_r51_a_browser_that_names_another_site_is_refused(served):
     assert served.told.calls == []
 
 
-async def test_r51_a_body_that_any_page_can_send_is_refused(served):
+async def test_r51_h6_a_body_that_any_page_can_send_is_refused(served):
     forms = ("application/x-www-form-urlencoded", "multipart/form-data")
     for kind in ("text/plain", *forms, None, "", "json"):
         answer = await post(served, content_type=kind)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from amiral.agents.declared import REGISTRY, ROLES, load_declared, shipped
+from amiral.agents.declared import POLICY, REGISTRY, ROLES, Rules, load_declared, shipped
 from amiral.agents.worker import Roles
 from amiral.base.errors import NotFound
 from amiral.projects.project import project_at
@@ -128,3 +128,50 @@ def test_an_active_role_that_is_no_worker_falls_to_the_one_with_least_power_s07(
 def test_an_unknown_worker_is_named_with_the_known_ones():
     with pytest.raises(NotFound, match=r"no worker 'develper' \(did you mean developer\?\)"):
         shipped().worker("develper")
+
+
+# ------------------------------------------------------------------ the rules they work under
+
+
+def policy(default="allow", **more):
+    rule = {"capability": "write", "match": "a/**", "posture": "deny"}
+    return json.dumps({"version": 1, "default": default, "rules": [rule], **more})
+
+
+def test_of_an_untrusted_policy_the_denies_hold_at_once(trust, project):
+    put(project, trust, POLICY, policy("allow"), trusted=False)
+    declared = load_declared(trust, project)
+    assert declared.rules.policy is not None
+    assert [rule.match for rule in declared.rules.policy.rules] == ["a/**"]
+    assert any("permissions.json" in notice for notice in declared.notices)
+
+
+def test_a_trusted_policy_stays_when_its_file_changes_and_takes_only_denies_more(trust, project):
+    put(project, trust, POLICY, policy("ask"))
+    put(project, trust, POLICY, json.dumps({"version": 1, "default": "allow"}), trusted=False)
+    found = load_declared(trust, project).rules.policy
+    assert (found.default, [rule.match for rule in found.rules]) == ("ask", ["a/**"])
+
+
+def test_a_trusted_policy_with_mistakes_is_told_and_starts_nobody(trust, project):
+    put(project, trust, POLICY, '{"version": 2}')
+    declared = load_declared(trust, project)
+    assert declared.rules.policy is None
+    assert declared.rules.errors
+    assert declared.rules.errors[0] in declared.notices
+    put(project, trust, POLICY, "nonsense", trusted=False)
+    assert load_declared(trust, project).rules.errors
+
+
+def test_an_untrusted_policy_that_cannot_be_read_is_nothing(trust, project):
+    put(project, trust, POLICY, "nonsense", trusted=False)
+    assert load_declared(trust, project).rules == Rules()
+
+
+def test_a_name_in_the_policy_that_is_no_worker_is_told_and_so_is_a_dropped_pattern(trust, project):
+    odd = {"capability": "write", "match": "a**", "posture": "allow"}
+    put(project, trust, POLICY, policy(workers={"develper": {"rules": [odd]}, "UI_Designer": {}}))
+    told = [one for one in load_declared(trust, project).notices if "permissions.json" in one]
+    assert len(told) == 2
+    assert "the rule is dropped" in told[0]
+    assert "no worker 'develper' (did you mean developer?)" in told[1]

@@ -361,7 +361,9 @@ def test_what_macos_lacks_is_said_in_words():
 
 
 def test_the_fence_is_tried_out_and_told(tmp_path):
-    (check,) = look_at_fence(tmp_path)
+    (off,) = look_at_fence(tmp_path, "none")
+    assert (off.ok, "no fence is put up" in off.detail) == (False, True)
+    (check,) = look_at_fence(tmp_path, "auto")
     assert check.ok
     assert check.detail.startswith("enforced, Landlock ABI ")
     assert (check.fix, list(tmp_path.iterdir())) == ("", [])

@@ -146,6 +146,35 @@ def test_bad_words_get_one_clear_error(amiral, root):
     assert (gone.returncode, f"there is no file {root}/gone.json" in gone.stderr) == (4, True)
     (root / "policy.json").write_text('{"version": 1,\n"rules": [{"capability": "fly"}]}')
     wrong = amiral("permissions", "check", "write", "x")
-    assert wrong.returncode == 5
-    assert "policy.json:2: rule number 1" in wrong.stderr
+    assert wrong.returncode == 2
+    assert wrong.stderr.count("policy.json:2: rule number 1") == 2, "every mistake is told"
     assert "Traceback" not in wrong.stderr
+
+
+def test_what_is_switched_off_is_told_by_the_probe(amiral):
+    off = amiral("permissions", "probe", policy=False, AMIRAL_SANDBOX_ENFORCER="none")
+    assert (off.returncode, "no fence is put up" in off.stdout) == (1, True)
+
+
+def test_n1_a_closed_network_is_closed_for_a_program_too(amiral):
+    reach = "import socket; socket.create_connection(('127.0.0.1', 1))"
+    words = ("sandbox", "run", "--", sys.executable, "-I", "-c", reach)
+    assert "ConnectionRefused" in amiral(*words).stderr
+    assert "PermissionError" in amiral(*words, AMIRAL_SANDBOX_NETWORK="none").stderr
+    assert "network none" in amiral("permissions", "plan", AMIRAL_SANDBOX_NETWORK="none").stdout
+
+
+def test_a_policy_that_lies_where_nothing_is_served_is_told(amiral, root):
+    config = root / "shop" / ".amiral" / "config"
+    config.mkdir(parents=True)
+    (config / "permissions.json").write_text("{}")
+    told = amiral("permissions", "check", "write", "x", policy=False)
+    assert "is not in force: `amiral up`" in told.stdout
+
+
+def test_a_pattern_that_cannot_be_read_is_told(amiral, root):
+    rule = {"capability": "write", "match": "src/[a-z].py", "posture": "allow"}
+    (root / "policy.json").write_text(json.dumps({"version": 1, "rules": [rule]}))
+    found = told(amiral("permissions", "show", "--json"))
+    assert found["rules"] == []
+    assert "the rule is dropped" in found["notices"][0]

@@ -2,14 +2,16 @@
 
 import pytest
 
+from amiral.permissions.globs import parse_glob
 from amiral.permissions.reach import Reach
-from amiral.permissions.scope import Obstacle
+from amiral.permissions.scope import Denial, Obstacle
 from amiral.permissions.shortfalls import (
     MAX_FILES,
     MAX_SPLITS,
     further_names,
     nearest,
     shortfalls,
+    unheld,
 )
 
 RULE = Obstacle("permissions.json:5: deny write **/.env", "move it")
@@ -89,3 +91,14 @@ def test_files_that_show_elsewhere_are_told():
     assert further_names([("a", "b")]) == [
         "1 file may have names outside the project too, where a change shows: a/b"
     ]
+
+
+def test_a_deny_that_holds_only_for_what_is_there_is_told():
+    env = Denial(parse_glob("**/.env"), "permissions.json:5: deny write **/.env")
+    elsewhere = Denial(parse_glob("docs/**"), "permissions.json:6: deny write docs/**")
+    (line,) = unheld((env, elsewhere), Reach(folders=(("src",),)))
+    assert line == (
+        "permissions.json:5: deny write **/.env: what is not there yet could be made in 1 folder "
+        '(src); sandbox.mode "strict" keeps that out too'
+    )
+    assert unheld((env,), NOTHING) == []

@@ -1,6 +1,6 @@
 """The workers of a project in force: those amiral ships, under those of its trusted registry."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from amiral.base.errors import Invalid, NotFound
 from amiral.base.nearest import did_you_mean
 from amiral.base.plain import one_line
 from amiral.permissions.policy import narrowed, parse_policy
-from amiral.permissions.rules import Policy
+from amiral.permissions.rules import Policy, seat_of
 from amiral.projects.project import Project
 from amiral.projects.trust import InForce, Trust
 
@@ -23,10 +23,14 @@ _LEAST_POWER = "consultant"
 
 @dataclass(frozen=True)
 class Rules:
-    """The permissions in force; with `errors` in the file that is trusted nobody may start."""
+    """The permissions in force; with `errors` in the file that is trusted nobody may start.
+
+    `notices` tell which patterns cannot be read, and what is made of them.
+    """
 
     policy: Policy | None = None
     errors: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,14 +86,25 @@ def load_declared(trust: Trust, project: Project) -> Declared:
         notices += [notice] if notice else []
     policy = trust.in_force(project, POLICY)
     rules = _rules(policy)
-    notices += [text for text in (policy.notice, *rules.errors) if text]
+    unknown = _unknown(rules, workers)
+    notices += [text for text in (policy.notice, *rules.errors, *rules.notices, *unknown) if text]
     return Declared(workers, read, identities, tuple(notices), tuple(errors), rules)
+
+
+def _unknown(rules: Rules, workers: tuple[Worker, ...]) -> Iterator[str]:
+    """Tell of a name in the policy that is no worker: what stands there holds for nobody."""
+    known = {seat_of(worker.id): worker.id for worker in workers}
+    for name in rules.policy.workers if rules.policy else ():
+        if seat_of(name) not in known:
+            hint = did_you_mean(name, known.values())
+            yield f"permissions.json: no worker {one_line(name)!r}{hint}; its rules hold for nobody"
 
 
 def read_rules(text: str, name: str) -> Rules:
     """Read a policy; its mistakes are kept, as `file:line: message`."""
     try:
-        return Rules(parse_policy(text, name)[0])
+        policy, notices = parse_policy(text, name)
+        return Rules(policy, notices=notices)
     except Invalid as error:
         return Rules(errors=tuple(error.message.split("\n")))
 
@@ -102,7 +117,7 @@ def _rules(file: InForce) -> Rules:
     found = read_rules(str(file.found), _name(file)).policy
     if trusted.errors or found is None:
         return trusted
-    return Rules(narrowed(trusted.policy, found))
+    return Rules(narrowed(trusted.policy, found), notices=trusted.notices)
 
 
 _EMPTY = '{"version": 1, "workers": []}'

@@ -129,9 +129,8 @@ class Rights:
         grants += self._readable(plan, root)
         grants += [(os.path.realpath(folder), _OWN) for folder in footing.own]
         grants += footing.more
-        grants += system_grants(
-            str(Path.home()), footing.programs, has_terminals=footing.has_terminals
-        )
+        programs = (*footing.programs, *self._on_path())
+        grants += system_grants(str(Path.home()), programs, has_terminals=footing.has_terminals)
         fenced = bits(plan.fenced) | kernel.READ | kernel.LIST | kernel.DEVICE
         return Fence(tuple(grants), fenced, footing.ports)
 
@@ -175,6 +174,14 @@ class Rights:
         if self._probed is None:
             self._probed = await self._probe()
         return Enforcement(self._probed.status), "; ".join(self._probed.reasons)
+
+    def _on_path(self) -> Iterator[str]:
+        """Name the folders on PATH, a virtual environment whole: the first program found is run."""
+        for folder in map(Path, os.environ.get("PATH", "").split(os.pathsep)):
+            real = folder.resolve()
+            if folder.is_absolute() and not any(map(real.is_relative_to, self._private)):
+                is_venv = (folder.parent / "pyvenv.cfg").is_file()
+                yield str(folder.parent if is_venv else folder)
 
     def _check(self, root: str) -> None:
         """See that what is granted as a whole holds nothing of amiral's (K4)."""

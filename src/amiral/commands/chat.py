@@ -210,4 +210,5 @@ def _shown(said: Said, text: str) -> str:
 def _where(said: Said) -> str:
     """Tell where the work of a worker is, and what can be done with it."""
     ways = f"amiral diff {said.worker}   amiral merge {said.worker}"
-    return f"  {ways}   (branch {said.branch})" if said.branch else ""
+    is_there = said.branch and said.outcome != "pending"
+    return f"  {ways}   (branch {said.branch})" if is_there else ""

@@ -48,8 +48,12 @@ def look_at_platform(system: str, lacking: Sequence[str]) -> Iterator[Check]:
         yield Check("process trees", ok=True, detail="/proc, pidfd, a cgroup v2 for each session")
 
 
-def look_at_fence(home: Path) -> Iterator[Check]:
-    """Try out what the kernel holds of an agent's permissions (R49)."""
+def look_at_fence(home: Path, enforcer: str) -> Iterator[Check]:
+    """Try out what the kernel holds of an agent's permissions (R49), unless that is off."""
+    if enforcer in ("none", "bwrap"):
+        detail = f'[sandbox] enforcer is "{enforcer}": no fence is put up'
+        yield Check("sandbox", ok=False, detail=detail, fix='set it to "auto" in amiral.toml')
+        return
     with tempfile.TemporaryDirectory(prefix=".amiral-doctor-", dir=nearest_folder(home)) as place:
         found = asyncio.run(probe(Spawner(Brake(Path(place) / "brake"), ""), Path(place)))
     detail = "; ".join((f"{found.status}, Landlock ABI {found.abi}", *found.reasons))

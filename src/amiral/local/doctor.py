@@ -12,7 +12,7 @@ from pathlib import Path
 from amiral.base.clock import SystemClock
 from amiral.base.errors import AmiralError
 from amiral.base.home import home_folder
-from amiral.base.settings import Settings
+from amiral.base.settings import Sandbox, Settings
 from amiral.commands.registry import Parsed, Reply
 from amiral.config import load_settings
 from amiral.local import check_home, check_machine, check_project
@@ -38,6 +38,14 @@ def _examine(parsed: Parsed, environ: Mapping[str, str]) -> Reply:
     return Reply("\n".join(lines), data, exit_code=1 if failed else 0)
 
 
+def _enforcer(home: Path, environ: Mapping[str, str]) -> str:
+    """Settings with a mistake are told elsewhere; then the kernel is tried out as by default."""
+    try:
+        return load_settings(home, environ).sandbox.enforcer
+    except AmiralError:
+        return Sandbox().enforcer
+
+
 def _looks(home: Path, environ: Mapping[str, str], project: str) -> Mapping[str, Look]:
     """Give every look in the order it is told, by the name it has when it fails itself."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -45,7 +53,7 @@ def _looks(home: Path, environ: Mapping[str, str], project: str) -> Mapping[str,
     return {
         "python": check_machine.look_at_python,
         "platform": lambda: check_machine.look_at_platform(sys.platform, limits()),
-        "sandbox": lambda: check_machine.look_at_fence(home),
+        "sandbox": lambda: check_machine.look_at_fence(home, _enforcer(home, environ)),
         "sqlite": lambda: check_machine.look_at_sqlite(home),
         "git": lambda: check_machine.look_at_git(home),
         "open files": lambda: check_machine.look_at_open_files(files),

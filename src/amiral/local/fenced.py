@@ -64,9 +64,10 @@ def _fence(place: Place, tmp: Path, program: str) -> Fence:
         raise Denied("nothing can hold a program on this machine")
     footing = Footing(
         place.root,
-        is_worktree=False,
         own=(tmp,),
         programs=(program_folder(os.path.realpath(program)),),
+        # There is no proxy without the project's process: a network that is closed is so whole.
+        ports=None if place.sandbox.network == "open" else (),
     )
     fence = place.rights.fence(right, footing)
     if fence is None:

@@ -2,21 +2,23 @@
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from amiral.agents.declared import Declared, Rules, load_declared, read_rules, shipped
+from amiral.agents.declared import POLICY, Declared, Rules, load_declared, shipped
 from amiral.agents.driver import Seat
 from amiral.agents.rights import Right, Rights
 from amiral.agents.worker import ALL_TOOLS, Worker
 from amiral.base.errors import Broken, NotFound
 from amiral.base.nearest import did_you_mean
+from amiral.base.settings import Sandbox
 from amiral.commands.parameter import Value
 from amiral.commands.registry import Parsed, Reply
 from amiral.config import find_home, load_settings
 from amiral.installed import known_drivers
 from amiral.local.terminal import answer
+from amiral.permissions.policy import parse_policy
 from amiral.permissions.rules import (
     Capability,
     Decision,
@@ -30,6 +32,7 @@ from amiral.processes import fence
 from amiral.processes.probe import Probed, probe
 from amiral.processes.spawn import Spawner
 from amiral.projects.project import Project
+from amiral.projects.project_files import FOLDER
 from amiral.projects.store import Projects
 from amiral.projects.trust import Trust
 from amiral.store.brake import Brake
@@ -62,6 +65,8 @@ class Place:
     root: Path
     worker: Worker
     rights: Rights
+    sandbox: Sandbox
+    notices: tuple[str, ...] = ()
 
     def right(self) -> Right:
         """Decide, which tries out what this machine holds; Denied when it holds too little."""
@@ -96,7 +101,16 @@ def place_of(arguments: Mapping[str, Value], project: str) -> Place:
     rules = _read(Path(file)) if file else declared.rules
     sandbox = load_settings(home, os.environ).sandbox
     rights = Rights(lambda: rules, sandbox, lambda: _probed(home), home)
-    return Place(home, root, worker, rights)
+    return Place(home, root, worker, rights, sandbox, (*rules.notices, *_not_served(found, root)))
+
+
+def _not_served(found: Project | None, root: Path) -> tuple[str, ...]:
+    """Tell of a policy that lies where nobody has served a project yet."""
+    if found is not None or not (root / FOLDER / POLICY).is_file():
+        return ()
+    return (
+        f"{FOLDER}/{POLICY} is not in force: `amiral up`, then `amiral trust permissions.json`",
+    )
 
 
 def _project_of(home: Path, name: str) -> Project | None:
@@ -109,12 +123,14 @@ def _worker(declared: Declared, name: str) -> Worker:
 
 
 def _read(file: Path) -> Rules:
+    """Read a policy that is named; Invalid with every mistake in it."""
     try:
-        return read_rules(file.read_text("utf-8", "replace"), str(file))
+        policy, notices = parse_policy(file.read_text("utf-8", "replace"), str(file))
     except FileNotFoundError:
         raise NotFound(f"there is no file {file}") from None
     except OSError as error:
         raise Broken(f"cannot read {file}: {os.strerror(error.errno or 0)}") from None
+    return Rules(policy, notices=notices)
 
 
 async def _probed(home: Path) -> Probed:
@@ -126,14 +142,16 @@ async def _probed(home: Path) -> Probed:
 
 def _carry_out(parsed: Parsed) -> Reply:
     if parsed.command == "permissions probe":
-        return _told(asyncio.run(_probed(find_home(os.environ))))
+        return _told(find_home(os.environ))
     place = place_of(parsed.arguments, parsed.project)
     match parsed.command, parsed.arguments:
         case "permissions check", {"action": "command", "target": str() as line}:
-            return _decision(decide_command(place.permissions(), line, str(place.root)))
+            decision = decide_command(place.permissions(), line, str(place.root))
+            return _decision(decision, place.notices)
         case "permissions check", {"action": str() as action, "target": str() as target}:
             path = path_of(str(place.root), target)
-            return _decision(decide_file(place.permissions(), Capability(action), path))
+            decision = decide_file(place.permissions(), Capability(action), path)
+            return _decision(decision, place.notices)
         case "permissions project", {"driver": str() as driver}:
             return _projection(place, driver)
         case "permissions plan", _:
@@ -142,30 +160,48 @@ def _carry_out(parsed: Parsed) -> Reply:
             return _rules(place)
 
 
-def _decision(decision: Decision) -> Reply:
+def _decision(decision: Decision, notices: tuple[str, ...]) -> Reply:
     data: dict[str, object] = {"posture": decision.posture, "reason": decision.reason}
     if decision.rule is not None:
         data["rule"] = str(decision.rule)
     data["advisory"] = decision.advisory
     text = f"{_MARKS[decision.posture]} {decision.posture} · {decision.reason}"
-    return Reply(f"{text} · advisory" if decision.advisory else text, data)
+    text += " · advisory" if decision.advisory else ""
+    return Reply("\n".join((text, *_marked(notices))), data)
 
 
-def _told(probed: Probed) -> Reply:
-    mark = {"enforced": "✓", "degraded": "?", "none": "✗"}[probed.status]
-    lines = [f"{mark} {probed.status} · Landlock ABI {probed.abi}", *probed.reasons]
-    return Reply("\n  ".join(lines), probed, exit_code=0 if probed.status != "none" else 1)
+def _marked(notices: Iterable[str]) -> Iterator[str]:
+    return (f"? {notice}" for notice in notices)
+
+
+def _told(home: Path) -> Reply:
+    """Tell what was tried and found; what the owner has switched off holds nothing."""
+    found = asyncio.run(_probed(home))
+    enforcer = load_settings(home, os.environ).sandbox.enforcer
+    if enforcer in ("none", "bwrap"):
+        why = f'[sandbox] enforcer is "{enforcer}": no fence is put up (the kernel: {found.status})'
+        found = replace(found, status="none", reasons=(why, *found.reasons))
+    mark = {"enforced": "✓", "degraded": "?", "none": "✗"}[found.status]
+    lines = [f"{mark} {found.status} · Landlock ABI {found.abi}", *found.reasons]
+    if found.status == "enforced":
+        lines.append(
+            "a program behind the fence was kept from all it must not do, and did the rest"
+        )
+    return Reply("\n  ".join(lines), found, exit_code=0 if found.status != "none" else 1)
 
 
 def _rules(place: Place) -> Reply:
     permissions = place.permissions()
     who = place.worker.id
+    notices = place.notices
     if permissions is None:
-        return Reply(f"{who}: nothing is configured", {"worker": who, "configured": False})
+        text = "\n".join((f"{who}: nothing is configured", *_marked(notices)))
+        return Reply(text, {"worker": who, "configured": False, "notices": notices})
     rules = [str(rule) for rule in permissions.rules]
     lines = [f"{who}: {_MARKS[permissions.default]} {permissions.default} by default", *rules]
     data = {"worker": who, "configured": True, "default": permissions.default, "rules": rules}
-    return Reply("\n  ".join(lines), data)
+    text = "\n".join(("\n  ".join(lines), *_marked(notices)))
+    return Reply(text, {**data, "notices": notices})
 
 
 def _plan(place: Place) -> Reply:
@@ -175,16 +211,20 @@ def _plan(place: Place) -> Reply:
         raise NotFound(f"{place.worker.id}: nothing is configured, so nothing is fenced")
     own = [Granted(grant.path, tuple(sorted(grant.access))) for grant in plan.grants]
     system = [Granted(path, _words(bits)) for path, bits in place.rights.system()]
-    lines = [f"{right.enforcement} · {plan.posture} by default", "project", *map(str, own)]
+    network = place.sandbox.network
+    shown = network if isinstance(network, str) else ", ".join(network)
+    lines = [f"{right.enforcement} · {plan.posture} by default · network {shown}"]
+    lines += ["project", *map(str, own)]
     lines += ["system", *map(str, system)]
-    lines += [f"? {told}" for told in plan.diagnostics]
+    lines += _marked((*plan.diagnostics, *place.notices))
     data = {
         "status": right.enforcement,
         "posture": plan.posture,
         "fenced": sorted(plan.fenced),
         "grants": own,
         "system": system,
-        "diagnostics": plan.diagnostics,
+        "network": network,
+        "diagnostics": (*plan.diagnostics, *place.notices),
     }
     return Reply("\n".join(lines), data)
 

@@ -14,7 +14,7 @@ from amiral.permissions.reach import Reach, reach_of
 from amiral.permissions.rules import Capability, Permissions, Posture, rules_for, sound
 from amiral.permissions.scope import Denial, Scope
 from amiral.permissions.second_names import names_outside
-from amiral.permissions.shortfalls import further_names, nearest, shortfalls
+from amiral.permissions.shortfalls import further_names, nearest, shortfalls, unheld
 
 
 class Access(StrEnum):
@@ -100,6 +100,7 @@ def compile_plan(
     write, delete = reaches[Access.WRITE], reaches[Access.DELETE]
     told += shortfalls(write, delete, reaches.get(Access.READ), inert)
     if mode is Mode.SNAPSHOT:
+        told += unheld(scopes[Access.WRITE].deny, write)
         told += further_names(names_outside(tree))
     grants = _grants(reaches, tree.root)
     return SandboxPlan(grants, frozenset(scopes), permissions.default, tuple(told))

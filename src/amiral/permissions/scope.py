@@ -58,7 +58,7 @@ class Scope:
         """Say that a deny stands in the way."""
         instead = "keep what it means behind a folder of its own"
         if self.is_strict:
-            instead += ', or set sandbox.mode to "snapshot"'
+            instead += ', or set sandbox.mode to "snapshot", which keeps out only what is there'
         return Obstacle(denial.source, instead)
 
 

@@ -138,7 +138,8 @@ class _Reading:
         self.is_doubtful |= self.source.startswith(("\n", "#"), node.start_byte)
 
     def is_sure(self) -> bool:
-        return not (self.is_doubtful or _JOINT.search("".join(self._unquoted)))
+        is_joined = "$\\\n" in self.source or _JOINT.search("".join(self._unquoted))
+        return not (self.is_doubtful or is_joined)
 
     def note_expansion(self, node: Node) -> None:
         """Bash runs the `<(rm)` in `${x:-<(rm)}`, where the grammar has a mere word."""

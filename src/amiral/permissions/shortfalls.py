@@ -4,10 +4,13 @@
 fenced.
 """
 
+from collections.abc import Iterable
+
 from amiral.permissions.folders import Path
+from amiral.permissions.globs import may_match_below
 from amiral.permissions.protected import NAMES
 from amiral.permissions.reach import Reach
-from amiral.permissions.scope import Obstacle, shown
+from amiral.permissions.scope import Denial, Obstacle, shown
 
 # Each costs at every start of a program.
 MAX_FILES = 2_000
@@ -33,6 +36,20 @@ def shortfalls(write: Reach, delete: Reach, read: Reach | None, inert: frozenset
     if read is not None:
         told += _splits(_UNREADABLE, read) + _beyond("read", read.files)
     return told + _beyond("write", write.files) + _unsaved(write, delete) + _unmade(write, inert)
+
+
+def unheld(denials: Iterable[Denial], write: Reach) -> list[str]:
+    """Tell which denies hold for what is there alone: what they mean could be made in a folder."""
+    told = []
+    for denial in denials:
+        open_ones = [path for path in write.folders if may_match_below(denial.glob, path)]
+        if open_ones:
+            where = f"{_counted(open_ones, 'folder')} ({_some(open_ones)})"
+            told.append(
+                f"{denial.source}: what is not there yet could be made in {where}; "
+                'sandbox.mode "strict" keeps that out too'
+            )
+    return told
 
 
 def further_names(files: list[Path]) -> list[str]:

@@ -150,6 +150,7 @@ def test_a_trusted_policy_stays_when_its_file_changes_and_takes_only_denies_more
     put(project, trust, POLICY, policy("ask"))
     put(project, trust, POLICY, json.dumps({"version": 1, "default": "allow"}), trusted=False)
     found = load_declared(trust, project).rules.policy
+    assert found is not None
     assert (found.default, [rule.match for rule in found.rules]) == ("ask", ["a/**"])
 
 

@@ -64,7 +64,8 @@ def test_the_consultant_answers_and_cannot_write(with_codex):
     assert (said["outcome"], said["worker"]) == ("done", "consultant")
     assert [reply["text"] for reply in said["replies"]] == ["It sells books."]
     told = rig.run("say", "/c make it")
-    assert (told.code, told.out) == (0, "I may not.\n")
+    assert (told.code, told.out.split("\n")[0]) == (0, "I may not.")
+    assert "✗ refused  " in told.out
     assert not (rig.project / "made.txt").exists()
     assert not any(answer["allowed"] for answer in rig.told("PermissionAnswered"))
     assert len(rig.told("SessionOpened")) == 1

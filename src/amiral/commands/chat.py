@@ -13,6 +13,7 @@ from amiral.agents.worker import Worker
 from amiral.base import events as ev
 from amiral.base.errors import AmiralError, Denied
 from amiral.base.ids import new_id
+from amiral.commands import refusals
 from amiral.commands.grammar import Route, Routed, as_data, describe, parse_chat, route
 from amiral.commands.registry import Caller, Parsed, Reply, Role, command
 from amiral.commands.table import TABLE
@@ -51,6 +52,7 @@ class Said:
     specs: tuple[str, ...] = ()
     branch: str = ""
     request: str = ""
+    refused: tuple[str, ...] = ()
 
 
 class Chat:
@@ -143,6 +145,7 @@ class Chat:
         )
         answer = await self._answer(message, wait)
         cards, specs = await self._specs(message, answer, caller)
+        refused = refusals.refusals_of(self._journal, message, answer.turn)
         said = Said(
             accepted=True,
             message_id=message,
@@ -155,9 +158,11 @@ class Chat:
             specs=specs,
             branch=await self._branch_of(worker) if answer.turn else "",
             request=answer.request,
+            refused=refused,
         )
         request = await self._request(answer, caller)
-        parts = (request, _shown(said, answer.text), cards, _where(said))
+        told = refusals.shown(refused)
+        parts = (request, _shown(said, answer.text), told, cards, _where(said))
         shown = "\n\n".join(part for part in parts if part)
         return Reply(shown, said, 0 if said.outcome in _FINE else 1)
 

@@ -139,9 +139,11 @@ async def test_g2_git_s_settings_hooks_and_the_users_branches_are_out_of_reach(f
         return run.stdout.decode().strip()
 
     fenced(
-        "echo x >src/in && git add src/in && git -c user.name=a -c user.email=a@b commit -qm w;"
-        " git config core.fsmonitor evil; git update-ref refs/heads/main HEAD;"
-        " d=$(git rev-parse --git-common-dir); echo x >$d/hooks/pre-commit; echo x >>$d/config"
+        "git log --oneline >src/log; git status --short >src/status; echo x >src/in;"
+        " git config core.fsmonitor evil; git commit --allow-empty -qm w;"
+        " d=$(git rev-parse --git-common-dir); echo x >$d/hooks/pre-commit; echo x >>$d/config;"
+        " echo ref: refs/heads/main >$d/refs/heads/amiral/dev; rm -rf $d/objects/??;"
+        " for o in $d/objects/??/*; do chmod 644 $o; echo x >$o; done"
     )
     (works.project / "src" / "kept").write_text("")
     git("init", "-q")
@@ -151,7 +153,10 @@ async def test_g2_git_s_settings_hooks_and_the_users_branches_are_out_of_reach(f
     config = (works.project / ".git" / "config").read_bytes()
     await works.open()
     assert (await works.answer()).outcome == "done"
-    assert git("log", "-1", "--format=%s", "amiral/dev") == "w"
-    assert git("rev-parse", "main") == before
+    tree = works.home / "worktrees" / "dev"
+    assert "first" in (tree / "src" / "log").read_text(), "it can look"
+    assert (tree / "src" / "in").read_text() == "x\n"
+    assert git("rev-parse", "main") == git("rev-parse", "amiral/dev") == before
+    assert git("fsck", "--full") == ""
     assert (works.project / ".git" / "config").read_bytes() == config
     assert not (works.project / ".git" / "hooks" / "pre-commit").exists()

@@ -52,6 +52,31 @@ def test_f2_links_are_removed_and_what_they_lead_to_is_left(tmp_path):
     assert (home / "deep" / "new").read_text() == "ours"
 
 
+def test_a_folder_deeper_than_anybody_goes_is_out_of_the_way(tmp_path):
+    deep = os.open(tmp_path, os.O_RDONLY)
+    os.mkdir("rules", dir_fd=deep)
+    for _ in range(1500):
+        os.mkdir("rules", dir_fd=deep) if not os.access("rules", os.F_OK, dir_fd=deep) else None
+        inner = os.open("rules", os.O_RDONLY, dir_fd=deep)
+        os.close(deep)
+        deep = inner
+    os.close(deep)
+    write_home(tmp_path, scripted.DRIVER, [FileToWrite("rules", "ours")], ("rules",))
+    assert (tmp_path / "rules").read_text() == "ours"
+
+
+def test_what_cannot_be_merged_is_dropped(tmp_path):
+    class Deep(scripted.Scripted):
+        def merged(self, found, text):
+            if found:
+                raise RecursionError
+            return text
+
+    (tmp_path / "config.toml").write_text("deep")
+    write_home(tmp_path, Deep(), [FileToWrite("config.toml", "managed", True)], ())
+    assert (tmp_path / "config.toml").read_text() == "managed"
+
+
 def test_f6_what_is_no_plain_file_is_replaced_and_holds_nothing_up(tmp_path):
     os.mkfifo(tmp_path / "config.toml")
     (tmp_path / "AGENTS.md").mkdir()

@@ -122,3 +122,56 @@ async def test_what_may_be_written_follows_the_rules(home, works, root):
     (root / "src").rmdir()
     again = rights.fence(right, Footing(root, ()))
     assert granted(again, root / "src") == set(), "the tree is looked at anew"
+
+
+async def test_k4_a_project_that_holds_logins_is_not_served_fenced(
+    home, works, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
+    (tmp_path / "person" / ".ssh").mkdir(parents=True)
+    rights = made(home)
+    right = await rights.of(works.make_worker(tools=("Read",)))
+    with pytest.raises(Denied, match=r"\.ssh lies in the project"):
+        rights.fence(right, Footing(tmp_path / "person", ()))
+
+
+async def test_k4_programs_are_no_way_to_what_is_private(home, works, root, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
+    (tmp_path / "person" / ".claude").mkdir(parents=True)
+    rights = made(home)
+    right = await rights.of(works.make_worker(tools=("Read",)))
+    for folder in (tmp_path, tmp_path / "person" / ".claude", home / "tools"):
+        folder.mkdir(exist_ok=True)
+        with pytest.raises(Denied, match="would be reached"):
+            rights.fence(right, Footing(root, (), programs=(str(folder),)))
+
+
+async def test_tests_that_are_a_program_of_the_tree_open_nothing_else(home, works, root, tmp_path):
+    rights = made(home)
+    worker = works.make_worker(tools=("Read",))
+    fence = await rights.around(worker, root, tmp_path / "tmp", "")
+    assert not any(path == "/" and bits != kernel.LIST for path, bits in fence.grants)
+
+
+async def test_what_is_found_on_path_may_be_run_a_virtual_environment_whole(
+    home, works, root, tmp_path, monkeypatch
+):
+    for name in ("venv/bin", "tools", "home/bin"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "venv" / "pyvenv.cfg").write_text("")
+    folders = (tmp_path / "venv" / "bin", tmp_path / "tools", home / "bin", "relative")
+    monkeypatch.setenv("PATH", ":".join(map(str, folders)))
+    rights = made(home, rules("deny"))
+    fence = rights.fence(await rights.of(works.make_worker()), Footing(root, ()))
+    run = {kernel.READ | kernel.EXECUTE}
+    assert granted(fence, tmp_path / "venv") == granted(fence, tmp_path / "tools") == run
+    assert granted(fence, home / "bin") == set()
+
+
+async def test_a_closed_network_is_held_also_where_nothing_else_is(home, works, root):
+    rights = made(home, network=())
+    right = await rights.of(works.make_worker())
+    fence = rights.fence(right, Footing(root, (), ports=(4000,)))
+    assert (fence.ports, fence.grants, fence.fenced) == ((4000,), (), 0)
+    with pytest.raises(Denied, match="has no open network"):
+        await made(home, probed=UNHELD, network=()).of(works.make_worker())

@@ -13,7 +13,7 @@ def path(text):
     "text",
     [
         *NAMES,
-        *(".GIT", "vendor/lib/.git", ".claude/settings.local.json", ".Claude/Settings.json"),
+        *(".GIT", "vendor/lib/.git", ".claude", "src/.Claude"),
         *(".amiral/config", ".amiral/agents", ".zshrc", "home/.bashrc", ".ssh", ".gitconfig"),
     ],
 )
@@ -31,8 +31,6 @@ def test_f6_what_runs_later_outside_a_fence_is_protected(text):
             "src",
             "git",
             ".gitignore",
-            ".claude",
-            ".claude/commands/a.md",
             ".env",
             "settings.json",
         ),

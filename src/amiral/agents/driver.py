@@ -26,8 +26,8 @@ class Seat:
     tokens); `options` is the owner's own configuration of this CLI, in its own words; `resume_key`
     continues a conversation, `fresh_key` (a UUID) names a new one; exactly one of the two is set.
     `enforcement` is how far a fence around the CLI holds its `permissions`; without them none does.
-    `git_folders`: of a linked worktree the repository, to be read, and what git writes there;
-    `way_out`: the variables of a closed network's proxy.
+    `git_folders`: what git reads for a linked worktree; `way_out`: the variables of a closed
+    network's proxy.
     """
 
     worker: str

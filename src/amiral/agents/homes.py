@@ -5,13 +5,13 @@ None of them is followed.
 """
 
 import os
-import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from amiral.agents.clearing import clear_away
 from amiral.agents.driver import Driver, FileToWrite
 from amiral.store.files import write_atomic
 
@@ -30,10 +30,10 @@ def write_home(
     for pattern in owned:
         for path in list(_matching(home, tuple(pattern.split("/")))):
             if str(path.relative_to(home)) not in told:
-                _remove(path)
+                clear_away(path)
     for name, file in told.items():
         path = _place(home, name)
-        write_atomic(path, driver.merged(_found(path), file.text) if file.is_merged else file.text)
+        write_atomic(path, _merged(driver, _found(path), file) if file.is_merged else file.text)
 
 
 def _matching(folder: Path, pattern: tuple[str, ...]) -> Iterator[Path]:
@@ -54,19 +54,20 @@ def _place(home: Path, name: str) -> Path:
     for part in folders:
         path = path / part
         if path.is_symlink() or not path.is_dir():
-            _remove(path)
+            clear_away(path)
             path.mkdir()
     path = path / last
     if path.is_symlink() or not path.is_file():
-        _remove(path)
+        clear_away(path)
     return path
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+def _merged(driver: Driver[Any], found: str, file: FileToWrite) -> str:
+    """Put ours into what the CLI left; of what cannot be taken in, nothing is kept."""
+    try:
+        return driver.merged(found, file.text)
+    except RecursionError:
+        return driver.merged("", file.text)
 
 
 def _found(path: Path) -> str:

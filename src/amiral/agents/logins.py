@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from amiral.agents.clearing import clear_away
 from amiral.agents.driver import Login
 from amiral.base.errors import Denied
 from amiral.store.files import ensure_private_folder
@@ -28,7 +29,7 @@ def lend_login(driver: str, place: Path, login: Login, env: Mapping[str, str], h
     for file in login.files:
         link = home / file
         if not (link.is_symlink() and link.readlink() == place / file):
-            link.unlink(missing_ok=True)
+            clear_away(link)
             link.symlink_to(place / file)
 
 

@@ -88,6 +88,11 @@ class Openings:
         session = opening.session
         try:
             order = await self._prepare(session, opening)
+        except OSError as error:
+            session.end(NEVER_LAUNCHED)
+            raise CannotStart(
+                f"{error.filename or session.row.worker}: {error.strerror}"
+            ) from error
         except Exception:
             session.end(NEVER_LAUNCHED)
             raise

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from amiral.agents.worker import ALL_TOOLS, Worker
 from amiral.base.errors import AmiralError, Broken, NotFound
-from amiral.projects.git_tree import written_by_git
+from amiral.projects.git_tree import read_by_git
 from amiral.projects.worktrees import Worktrees
 
 _READING = frozenset({"Read", "Glob", "Grep", "LS", "WebSearch", "WebFetch", "TodoWrite"})
@@ -21,7 +21,7 @@ def may_write(worker: Worker) -> bool:
 
 @dataclass(frozen=True)
 class WorkPlace:
-    """A folder to work in; of a linked worktree its repository too, and what git writes there."""
+    """A folder to work in; of a linked worktree also what git reads for it."""
 
     folder: Path
     git_folders: tuple[Path, ...] = ()
@@ -47,8 +47,7 @@ class Places:
             worktree = await self._worktrees.ensure(place or worker.id)
             if not place:
                 await self._worktrees.work.freshen(worktree)
-            tree = worktree.tree
-            return WorkPlace(worktree.folder, (tree.common_dir, *written_by_git(tree)))
+            return WorkPlace(worktree.folder, read_by_git(worktree.tree))
 
     @asynccontextmanager
     async def hold(self, worker: Worker, place: str) -> AsyncIterator[None]:

@@ -124,20 +124,21 @@ class Rights:
         if plan is None:
             return None if footing.ports is None else Fence((), 0, footing.ports)
         root = os.path.realpath(footing.root)
-        self._check(root)
+        self._check_root(root)
         grants = [(grant.path, bits(grant.access)) for grant in plan.grants]
         grants += self._readable(plan, root)
         grants += [(os.path.realpath(folder), _OWN) for folder in footing.own]
         grants += footing.more
         programs = (*footing.programs, *self._on_path())
         grants += system_grants(str(Path.home()), programs, has_terminals=footing.has_terminals)
+        self._check_grants(grants, footing)
         fenced = bits(plan.fenced) | kernel.READ | kernel.LIST | kernel.DEVICE
         return Fence(tuple(grants), fenced, footing.ports)
 
     async def around(self, worker: Worker, root: Path, tmp: Path, program: str) -> Fence | None:
         """Compile what a program of the project is started behind in a worker's worktree."""
         right = await self.of(worker)
-        programs = (program_folder(os.path.realpath(program)),)
+        programs = (program_folder(os.path.realpath(program)),) if program else ()
         ports = None if self._sandbox.network == "open" else ()
         footing = Footing(root, (tmp,), programs, is_worktree=True, ports=ports)
         return await asyncio.to_thread(self.fence, right, footing)
@@ -183,14 +184,28 @@ class Rights:
                 is_venv = (folder.parent / "pyvenv.cfg").is_file()
                 yield str(folder.parent if is_venv else folder)
 
-    def _check(self, root: str) -> None:
-        """See that what is granted as a whole holds nothing of amiral's (K4)."""
-        home = os.path.realpath(self._private[0])
-        if f"{home}/".startswith(f"{root.rstrip('/')}/"):
-            raise Denied(
-                f"amiral's home {home} lies in the project, where its workers would reach it",
-                "set AMIRAL_HOME to a folder outside",
-            )
+    def _check_root(self, root: str) -> None:
+        """See that a project, which is granted as a whole, holds nothing private (K4)."""
+        for path in self._private:
+            if path.exists() and _holds(root, os.path.realpath(path)):
+                raise Denied(
+                    f"{path} lies in the project {root}, where its workers would reach it",
+                    "serve a folder that holds no logins, with AMIRAL_HOME outside of it",
+                )
+
+    def _check_grants(self, grants: Iterable[tuple[str, int]], footing: Footing) -> None:
+        """See that nothing else that is read holds anything private, or lies in it."""
+        own = {os.path.realpath(path) for path in (footing.root, *footing.own)}
+        own |= {path for path, _ in footing.more}
+        for path, found in grants:
+            for hidden in (os.path.realpath(one) for one in self._private if one.exists()):
+                is_ours = any(_holds(one, path) for one in own)
+                touches = _holds(path, hidden) or _holds(hidden, path)
+                if found & ~kernel.LIST and touches and not is_ours:
+                    raise Denied(
+                        f"{hidden} would be reached, since programs are started from {path}",
+                        "keep programs, logins and AMIRAL_HOME in folders apart",
+                    )
 
     def _readable(self, plan: SandboxPlan, root: str) -> Iterator[tuple[str, int]]:
         """Names may be listed everywhere, since they can be asked for one by one anyway."""
@@ -198,6 +213,10 @@ class Rights:
         if Access.READ not in plan.fenced:
             yield root, kernel.READ
             yield from ((path, kernel.READ) for path in reads_around(self._private))
+
+
+def _holds(folder: str, path: str) -> bool:
+    return f"{path}/".startswith(f"{folder.rstrip('/')}/")
 
 
 def bits(access: Iterable[Access]) -> int:

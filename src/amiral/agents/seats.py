@@ -28,6 +28,12 @@ class Holds:
     ways_out: WaysOut
 
 
+_LOOK = (
+    "git can only look here: it neither stages nor commits, nor changes branches. "
+    "Leave your work in the files: amiral commits it."
+)
+
+
 class Seats:
     """Makes seats; `workers` is the folder of `<worker>/{home,tmp}`."""
 
@@ -57,7 +63,8 @@ class Seats:
             ensure_private_folder(folder / name)
         cli.lend_login(folder / "home")
         place_of_work = await self.places.prepare(worker, place)
-        told = (self._identity(worker), right.summary)
+        is_looking = right.permissions is not None and place_of_work.git_folders
+        told = (self._identity(worker), right.summary, _LOOK if is_looking else "")
         return replace(
             self.former(worker.id, str(place_of_work.folder)),
             command=cli.command,
@@ -84,9 +91,9 @@ class Seats:
         way = await self._ways_out.of(seat.worker, cli.hosts())
         footing = Footing(
             root=Path(seat.cwd),
-            own=(Path(seat.config_home), Path(seat.tmp), *map(Path, seat.git_folders[1:])),
+            own=(Path(seat.config_home), Path(seat.tmp)),
             programs=cli.programs(),
-            more=(*cli.login_grants(driver.needs.login), *_read(seat.git_folders[:1])),
+            more=(*cli.login_grants(driver.needs.login), *_read(seat.git_folders)),
             is_worktree=bool(seat.git_folders),
             has_terminals=driver.needs.has_terminals,
             ports=(way.port,) if way else None,
@@ -110,6 +117,12 @@ class Seats:
             login={},
         )
 
+    def _nobodys(self) -> Path:
+        """Give a home in which no worker has left anything, for a start without a fence."""
+        folder = self._workers.with_name("probes")
+        ensure_private_folder(folder)
+        return folder
+
     async def version(self, driver: Driver[Any], seat: Seat) -> str:
         """Ask the CLI for its version, once for each installed file; NotFound when it is gone."""
         program = Path(seat.command[0])
@@ -120,7 +133,7 @@ class Seats:
             raise NotFound(message, "install it again, then start amiral again") from error
         if known not in self._versions:
             self._versions[known] = await ask_version(
-                driver, seat.command, self._spawner, Path(seat.tmp)
+                driver, seat.command, self._spawner, self._nobodys()
             )
         return self._versions[known]
 

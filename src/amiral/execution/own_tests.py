@@ -50,7 +50,8 @@ class Held:
 
 
 Hold = Callable[[str, Path, str], Awaitable[Held]]
-"""Takes a worker, the folder and the program of the tests: they may do what that worker may."""
+"""Takes a worker, the folder and the installed program of the tests, "" when it is none: they may
+do what that worker may."""
 
 
 async def unheld(worker: str, folder: Path, program: str) -> Held:
@@ -79,7 +80,7 @@ class OwnTests:
             return Tested(passed=True, command="", summary=_NO_TESTS)
         shown = self._command or " ".join(argv)
         try:
-            held = await self._hold(worker, folder, shutil.which(argv[0]) or argv[0])
+            held = await self._hold(worker, folder, _installed(argv[0]))
             ran = await self._spawner.run(
                 argv,
                 kind="test",
@@ -108,6 +109,11 @@ class OwnTests:
         how = f"stopped after {self._longest_s:g} s" if ran.timed_out else how
         head = " · ".join(part for part in (summarise(said), how) if part)
         return Tested(passed=False, command=shown, summary=f"{head}\n{said[-_TAIL:]}".strip())
+
+
+def _installed(program: str) -> str:
+    """Find a program on PATH; "" for one of the tree itself, which its worker may read anyway."""
+    return "" if "/" in program else shutil.which(program) or ""
 
 
 def _look(folder: Path) -> tuple[str, ...]:

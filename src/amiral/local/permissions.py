@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from amiral.agents.declared import POLICY, Declared, Rules, load_declared, shipp
 from amiral.agents.driver import Seat
 from amiral.agents.rights import Right, Rights
 from amiral.agents.worker import ALL_TOOLS, Worker
-from amiral.base.errors import Broken, NotFound
+from amiral.base.errors import Broken, Invalid, NotFound
 from amiral.base.nearest import did_you_mean
 from amiral.base.settings import Sandbox
 from amiral.commands.parameter import Value
@@ -41,6 +42,7 @@ from amiral.store.files import ensure_private_folder
 _ANYONE = Worker(
     *("anyone", "anyone", "·", "terminal", "", 0, ALL_TOOLS, "", "history", "text", (), "anyone")
 )
+_LONGEST = 1 << 20
 _MARKS = {Posture.ALLOW: "✓", Posture.ASK: "?", Posture.DENY: "✗"}
 _BITS = {
     fence.READ: "read",
@@ -97,8 +99,8 @@ def place_of(arguments: Mapping[str, Value], project: str) -> Place:
     if folder := arguments.get("project_root"):
         root = Path(str(folder)).resolve()
     worker = _worker(declared, str(arguments.get("worker") or ""))
-    file = str(arguments.get("policy") or "")
-    rules = _read(Path(file)) if file else declared.rules
+    file = arguments.get("policy")
+    rules = declared.rules if file is None else _read(Path(str(file)))
     sandbox = load_settings(home, os.environ).sandbox
     rights = Rights(lambda: rules, sandbox, lambda: _probed(home), home)
     return Place(home, root, worker, rights, sandbox, (*rules.notices, *_not_served(found, root)))
@@ -125,11 +127,17 @@ def _worker(declared: Declared, name: str) -> Worker:
 def _read(file: Path) -> Rules:
     """Read a policy that is named; Invalid with every mistake in it."""
     try:
-        policy, notices = parse_policy(file.read_text("utf-8", "replace"), str(file))
+        handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         raise NotFound(f"there is no file {file}") from None
     except OSError as error:
         raise Broken(f"cannot read {file}: {os.strerror(error.errno or 0)}") from None
+    with os.fdopen(handle, "rb") as opened:
+        seen = os.fstat(handle)
+        if not stat.S_ISREG(seen.st_mode) or seen.st_size > _LONGEST:
+            raise Invalid(f"{file} is no file of at most 1 MiB", "name a permissions.json")
+        text = opened.read(_LONGEST).decode("utf-8", "replace")
+    policy, notices = parse_policy(text, str(file))
     return Rules(policy, notices=notices)
 
 

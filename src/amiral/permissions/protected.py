@@ -11,10 +11,20 @@ CONFIGURATION = ".amiral"
 WORKSPACE = "workspace"
 
 # Shown when they are not there yet, as what an agent could make.
-NAMES = (".git", ".claude/settings.json", ".mcp.json", ".codex", ".envrc", ".vscode", ".amiral")
+NAMES = (".git", ".claude", ".mcp.json", ".codex", ".envrc", ".vscode", ".amiral")
 
 _NAMES = frozenset(
-    {CONFIGURATION, ".git", ".mcp.json", ".codex", ".envrc", ".vscode", ".ssh", ".gitconfig"}
+    {
+        CONFIGURATION,
+        ".git",
+        ".claude",
+        ".mcp.json",
+        ".codex",
+        ".envrc",
+        ".vscode",
+        ".ssh",
+        ".gitconfig",
+    }
     | {".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases"}
     | {".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc"}
 )
@@ -27,8 +37,6 @@ def is_protected(path: Path) -> bool:
     if not path or not _PACKAGES.isdisjoint(path[:-1]):
         return False
     name, parent = folded(path[-1]), folded(path[-2]) if len(path) > 1 else ""
-    if parent == ".claude" and name.startswith("settings"):
-        return True
     if parent == CONFIGURATION and name != WORKSPACE:
         return True
     return name in _NAMES

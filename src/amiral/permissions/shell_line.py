@@ -15,7 +15,7 @@ from amiral.permissions.rules import Capability
 
 UNKNOWN = "\0"  # stands in a word for what only running the line would tell
 
-LONGEST_LINE = 1_000_000
+LONGEST_LINE = 100_000
 
 Words = tuple[str, ...]
 

@@ -46,8 +46,7 @@ class Git:
         """Run git and give all of its stdout but the last line ends; Broken when it fails."""
         ran = await self.run(where, *words, env=env, stdin=stdin)
         if ran.code != 0:
-            place = where if isinstance(where, Path) else where.work_tree
-            raise Broken(f"git {words[0]} failed: {said(ran)}", f"see `git -C {place} status`")
+            raise Broken(f"git {words[0]} failed: {said(ran)}", f"see `{by_hand(where)} status`")
         if ran.is_cut:
             raise Broken(f"git {words[0]} answered more than can be taken in")
         return ran.out.decode("utf-8", "replace").rstrip("\n")
@@ -112,6 +111,13 @@ class Git:
             if not cwd.is_dir():
                 raise
             raise NotFound("git is not installed", "install git") from error
+
+
+def by_hand(where: Path | Tree) -> str:
+    """Write the git command a person may type: never one that follows an agent's `.git` (G1)."""
+    if isinstance(where, Path):
+        return f"git -C {where}"
+    return f"git --git-dir={where.git_dir} --work-tree={where.work_tree}"
 
 
 def said(ran: Ran) -> str:

@@ -15,8 +15,8 @@ from amiral.processes.reads import reads_around
 
 _WORK = READ | LIST | WRITE | DELETE
 _PORTS_ABI = 4
-_RECORD = ("objects", "refs", "logs")
-"""What git writes of a repository when it works in a linked worktree."""
+_RECORD = ("objects", "refs/heads/amiral", "logs/refs/heads/amiral")
+"""What git writes of a repository when it works in a linked worktree, on a branch of ours."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,13 @@ class Tree:
     work_tree: Path
 
 
-def written_by_git(tree: Tree) -> tuple[Path, ...]:
-    """Make and give the least that git needs to commit in a worktree, on branches of ours only.
+def read_by_git(tree: Tree) -> tuple[Path, ...]:
+    """Give what git reads for a worktree; of a fenced worker it writes nothing of it.
 
-    Neither the repository's settings and hooks nor the user's branches are among it (case G2).
+    Objects, branches and git's record of a worktree are what amiral commits from, and what the user
+    has: who may write there can change both behind a diff (case G2). amiral commits the work.
     """
-    ours = [tree.common_dir / name / "heads" / "amiral" for name in ("refs", "logs/refs")]
-    for folder in ours:
-        folder.mkdir(parents=True, exist_ok=True)
-    return (tree.git_dir, tree.common_dir / "objects", *ours)
+    return (tree.common_dir, tree.git_dir)
 
 
 def tree_fence(tree: Tree, env: Mapping[str, str], private: Collection[Path]) -> Fence | None:
@@ -51,8 +49,9 @@ def tree_fence(tree: Tree, env: Mapping[str, str], private: Collection[Path]) ->
     abi = fence.abi()
     if abi < LEAST_ABI:
         return None
-    # What a bare repository lacks, git makes in a place that only we may write.
-    (tree.common_dir / "logs").mkdir(exist_ok=True)
+    for name in _RECORD:
+        # What is missing git would make in a folder that is not granted.
+        (tree.common_dir / name).mkdir(parents=True, exist_ok=True)
     written = [tree.work_tree, tree.git_dir, *(tree.common_dir / name for name in _RECORD)]
     if index := env.get("GIT_INDEX_FILE"):
         written.append(Path(index).parent)

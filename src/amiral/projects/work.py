@@ -15,7 +15,7 @@ from amiral.base.errors import Broken
 from amiral.base.ids import new_id
 from amiral.base.plain import plain
 from amiral.projects import merging
-from amiral.projects.git import Git, identity, said
+from amiral.projects.git import Git, by_hand, identity, said
 from amiral.projects.git_tree import Tree
 from amiral.store.files import write_atomic
 
@@ -58,7 +58,7 @@ class Work:
         ran = await self._git.run(worktree.tree, "rev-parse", "--verify", "HEAD^{commit}")
         if ran.code != 0:
             reason = f"{worktree.name} has no commit any more: {said(ran)}"
-            raise Broken(reason, f"git -C {worktree.tree.work_tree} reflog tells what it had")
+            raise Broken(reason, f"{by_hand(worktree.tree)} reflog tells what it had")
         return ran.out.decode().strip()
 
     async def base(self, worktree: Worktree, known: str = "") -> str:
@@ -203,7 +203,7 @@ class Work:
         if not await self._git.tells(worktree.tree, "merge-base", "--is-ancestor", ours, "HEAD"):
             raise Broken(
                 f"{worktree.name} has left its branch {worktree.branch}, which holds other commits",
-                f"git -C {worktree.tree.work_tree} switch {worktree.branch}",
+                f"{by_hand(worktree.tree)} switch {worktree.branch}",
             )
         await self._git.ask(worktree.tree, "update-ref", ours, tip)
         await self._git.ask(worktree.tree, "symbolic-ref", "HEAD", ours)

@@ -28,6 +28,7 @@ from amiral.specs.reader import SpecReader
 from amiral.specs.spec import Rules
 from amiral.specs.store import Specs
 from amiral.store.brake import Brake
+from amiral.store.files import ensure_private_folder
 from amiral.store.journal import Journal
 
 
@@ -105,5 +106,5 @@ async def _hold(ground: Ground, rights: Rights, worker: str, folder: Path, progr
     fence = await rights.around(ground.roster.find(worker), folder, tmp, program)
     if fence is None:
         return Held()
-    tmp.mkdir(parents=True, exist_ok=True)
+    ensure_private_folder(tmp)
     return Held(fence, {"TMPDIR": str(tmp)})

@@ -92,6 +92,19 @@ async def test_the_machine_is_tried_out_once(home, works):
     assert tries == [1]
 
 
+async def test_r49_a_trial_that_could_not_be_made_is_made_again(home, works):
+    trials = [Probed("none", 7, ("the trial could not be made: no space",)), HELD]
+
+    async def probe():
+        return trials.pop(0)
+
+    rights = Rights(Rules, Sandbox(), probe, home)
+    worker = works.make_worker(tools=("Read",))
+    assert (await rights.of(worker)).enforcement == "none"
+    assert (await rights.of(worker)).enforcement == "enforced"
+    assert (await rights.of(worker)).enforcement == "enforced"
+
+
 async def test_a_workers_own_rules_come_on_top_of_the_projects(home, works):
     own = json.dumps({"default": "allow", "rules": []})
     worker = works.make_worker(permissions=own)
@@ -137,13 +150,15 @@ async def test_k4_a_project_that_holds_logins_is_not_served_fenced(
 
 async def test_k4_programs_are_no_way_to_what_is_private(home, works, root, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "person"))
-    (tmp_path / "person" / ".claude").mkdir(parents=True)
+    claude = tmp_path / "person" / ".claude"
+    claude.mkdir(parents=True)
+    (claude / "claude").write_text("the program itself")
     rights = made(home)
     right = await rights.of(works.make_worker(tools=("Read",)))
-    for folder in (tmp_path, tmp_path / "person" / ".claude", home / "tools"):
-        folder.mkdir(exist_ok=True)
-        with pytest.raises(Denied, match="would be reached"):
-            rights.fence(right, Footing(root, (), programs=(str(folder),)))
+    given = (str(tmp_path), str(claude), str(claude / "claude"), str(home))
+    fence = rights.fence(right, Footing(root, (), programs=given))
+    assert [granted(fence, path) for path in (tmp_path, claude, home)] == [set()] * 3
+    assert granted(fence, claude / "claude") == {kernel.READ | kernel.EXECUTE}
 
 
 async def test_tests_that_are_a_program_of_the_tree_open_nothing_else(home, works, root, tmp_path):
@@ -172,6 +187,9 @@ async def test_a_closed_network_is_held_also_where_nothing_else_is(home, works, 
     rights = made(home, network=())
     right = await rights.of(works.make_worker())
     fence = rights.fence(right, Footing(root, (), ports=(4000,)))
-    assert (fence.ports, fence.grants, fence.fenced) == ((4000,), (), 0)
+    assert fence.ports == (4000,)
+    assert fence.fenced & kernel.READ and fence.fenced & kernel.WRITE
+    assert granted(fence, root), "it works as before"
+    assert not any(str(home).startswith(f"{path}/") for path, bits in fence.grants if path != "/")
     with pytest.raises(Denied, match="has no open network"):
         await made(home, probed=UNHELD, network=()).of(works.make_worker())

@@ -164,3 +164,27 @@ async def test_f9_amirals_memory_environment_and_files_are_not_seen_through_proc
     assert set(told.values()) <= {"EACCES", "EPERM"}, told
     seen = {"environ", "an open file", "root", "a copy of an open file"}
     assert seen <= {name for name, went in free.items() if went == "done"}
+
+
+async def test_no_program_types_into_the_terminal_it_was_given(pen):
+    """What it typed would be read, outside the fence, by the shell that started it."""
+    code = """
+    import fcntl
+    attempt("type", lambda: fcntl.ioctl(0, 0x5412, b"x"))
+    attempt("console", lambda: fcntl.ioctl(0, 0x541C, b"x"))
+    attempt("another", lambda: fcntl.ioctl(0, 0x5401, bytes(64)))
+    """
+    refused = {"type": "EPERM", "console": "EPERM", "another": "ENOTTY"}
+    assert await pen.tries(code) == refused
+    assert await pen.tries_freely(code) == dict.fromkeys(refused, "ENOTTY")
+
+
+async def test_h4_what_a_cli_starts_cannot_answer_the_clis_questions(pen):
+    code = """
+    import subprocess
+    open_again = "import os; os.open(f'/proc/{os.getppid()}/fd/0', os.O_WRONLY)"
+    ran = subprocess.run([sys.executable, "-c", open_again], capture_output=True)
+    told["answer"] = "done" if ran.returncode == 0 else ran.stderr.decode()[-90:]
+    """
+    running = await pen.session(code)
+    assert b"No such device or address" in await running.prints(b"answer")

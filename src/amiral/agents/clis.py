@@ -51,7 +51,8 @@ class Cli:
         program, *words = self.command
         own = (sys.prefix, sys.base_prefix, str(_PACKAGES)) if program == sys.executable else ()
         named = (word for word in words if word.startswith("/"))
-        return (program_folder(os.path.realpath(program)), *own, *named)
+        real = os.path.realpath(program)
+        return (program_folder(real), real, *own, *named)
 
     def hosts(self) -> tuple[str, ...]:
         """Name the services it must reach: its own, or those it was told of instead."""

@@ -15,6 +15,12 @@ from amiral.agents.clearing import clear_away
 from amiral.agents.driver import Driver, FileToWrite
 from amiral.store.files import write_atomic
 
+SHELL_FILES = (
+    *(".profile", ".bash_profile", ".bash_login", ".bashrc", ".bash_aliases", ".bash_logout"),
+    *(".zshenv", ".zprofile", ".zshrc", ".zlogin", ".zlogout", ".config/git"),
+)
+"""What shells and git would run at the next session, were it left by an agent in this one (F6)."""
+
 _LONGEST = 1 << 20
 
 
@@ -38,7 +44,9 @@ def write_home(
 
 def _matching(folder: Path, pattern: tuple[str, ...]) -> Iterator[Path]:
     """Find what matches, a link in the way being what matches itself."""
-    for entry in os.scandir(folder):
+    with os.scandir(folder) as listed:
+        entries = list(listed)
+    for entry in entries:
         if not fnmatchcase(entry.name, pattern[0]):
             continue
         if len(pattern) == 1 or entry.is_symlink():

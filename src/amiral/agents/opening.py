@@ -1,5 +1,6 @@
 """Open one session: put it on record, start its CLI under a shim, tell the CLI what it needs."""
 
+import asyncio
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -127,7 +128,8 @@ class Openings:
         folder, launch = self._folder / session.id, opening.launch
         ensure_private_folder(folder)
         write_atomic(folder / "worker", session.row.worker)
-        write_home(Path(opening.seat.config_home), session.driver, launch.files, self._owned)
+        home = Path(opening.seat.config_home)
+        await asyncio.to_thread(write_home, home, session.driver, launch.files, self._owned)
         return Order(
             session.id,
             str(folder),

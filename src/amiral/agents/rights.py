@@ -122,18 +122,24 @@ class Rights:
             return None
         plan = self.plan(right, footing.root, is_worktree=footing.is_worktree)
         if plan is None:
-            return None if footing.ports is None else Fence((), 0, footing.ports)
+            return None if footing.ports is None else self._around_private(footing)
         root = os.path.realpath(footing.root)
         self._check_root(root)
         grants = [(grant.path, bits(grant.access)) for grant in plan.grants]
         grants += self._readable(plan, root)
         grants += [(os.path.realpath(folder), _OWN) for folder in footing.own]
         grants += footing.more
-        programs = (*footing.programs, *self._on_path())
+        programs = filter(self._apart, (*footing.programs, *self._on_path()))
         grants += system_grants(str(Path.home()), programs, has_terminals=footing.has_terminals)
-        self._check_grants(grants, footing)
         fenced = bits(plan.fenced) | kernel.READ | kernel.LIST | kernel.DEVICE
         return Fence(tuple(grants), fenced, footing.ports)
+
+    def _around_private(self, footing: Footing) -> Fence:
+        """Close the network for who has no permissions: only what could open it again is kept."""
+        whole = _OWN | kernel.DEVICE
+        paths = (*reads_around(self._private), *map(str, (footing.root, *footing.own)))
+        grants = [("/", kernel.LIST), *((os.path.realpath(path), whole) for path in paths)]
+        return Fence((*grants, *footing.more), _OWN & ~kernel.EXECUTE, footing.ports)
 
     async def around(self, worker: Worker, root: Path, tmp: Path, program: str) -> Fence | None:
         """Compile what a program of the project is started behind in a worker's worktree."""
@@ -170,17 +176,18 @@ class Rights:
         raise Denied(f"{limit}, which nothing can hold here: {why}", "amiral permissions probe")
 
     async def _held(self) -> tuple[Enforcement, str]:
-        if self._sandbox.enforcer in ("none", "bwrap"):
-            return Enforcement.NONE, f'[sandbox] enforcer is "{self._sandbox.enforcer}"'
-        if self._probed is None:
-            self._probed = await self._probe()
-        return Enforcement(self._probed.status), "; ".join(self._probed.reasons)
+        if self._sandbox.enforcer == "none":
+            return Enforcement.NONE, '[sandbox] enforcer is "none"'
+        found = self._probed or await self._probe()
+        if found.status != "none" or found.abi < kernel.LEAST_ABI:
+            # A trial that could not be made proves nothing: it is made again.
+            self._probed = found
+        return Enforcement(found.status), "; ".join(found.reasons)
 
     def _on_path(self) -> Iterator[str]:
         """Name the folders on PATH, a virtual environment whole: the first program found is run."""
         for folder in map(Path, os.environ.get("PATH", "").split(os.pathsep)):
-            real = folder.resolve()
-            if folder.is_absolute() and not any(map(real.is_relative_to, self._private)):
+            if folder.is_absolute():
                 is_venv = (folder.parent / "pyvenv.cfg").is_file()
                 yield str(folder.parent if is_venv else folder)
 
@@ -193,19 +200,15 @@ class Rights:
                     "serve a folder that holds no logins, with AMIRAL_HOME outside of it",
                 )
 
-    def _check_grants(self, grants: Iterable[tuple[str, int]], footing: Footing) -> None:
-        """See that nothing else that is read holds anything private, or lies in it."""
-        own = {os.path.realpath(path) for path in (footing.root, *footing.own)}
-        own |= {path for path, _ in footing.more}
-        for path, found in grants:
-            for hidden in (os.path.realpath(one) for one in self._private if one.exists()):
-                is_ours = any(_holds(one, path) for one in own)
-                touches = _holds(path, hidden) or _holds(hidden, path)
-                if found & ~kernel.LIST and touches and not is_ours:
-                    raise Denied(
-                        f"{hidden} would be reached, since programs are started from {path}",
-                        "keep programs, logins and AMIRAL_HOME in folders apart",
-                    )
+    def _apart(self, path: str) -> bool:
+        """Tell whether programs may be read there: a file, or a folder apart from the private."""
+        real = os.path.realpath(path)
+        return Path(real).is_file() or not any(
+            _holds(real, hidden) or _holds(hidden, real) for hidden in self._hidden()
+        )
+
+    def _hidden(self) -> list[str]:
+        return [os.path.realpath(path) for path in self._private if path.exists()]
 
     def _readable(self, plan: SandboxPlan, root: str) -> Iterator[tuple[str, int]]:
         """Names may be listed everywhere, since they can be asked for one by one anyway."""

@@ -15,6 +15,7 @@ import msgspec
 
 from amiral.agents import rows
 from amiral.agents.driver import Driver, Seat
+from amiral.agents.homes import SHELL_FILES
 from amiral.agents.opening import Openings
 from amiral.agents.rows import SessionRow
 from amiral.agents.seats import Seats, seat_digest
@@ -62,7 +63,7 @@ class Sessions:
     ) -> None:
         self._journal, self._clock, self._shims, self._seats = journal, clock, shims, seats
         self._drivers, self._place = drivers, place
-        owned = tuple({name for driver in drivers.values() for name in driver.owned})
+        owned = tuple({*SHELL_FILES, *(n for driver in drivers.values() for n in driver.owned)})
         self._openings = Openings(journal, shims, seats, place.folder, place.tag, owned)
         self._known: dict[str, Session] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)

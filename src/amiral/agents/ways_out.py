@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from amiral.base.errors import AmiralError
 from amiral.permissions.egress import EgressProxy, environment
 from amiral.permissions.exchange import Verdict, Visit
 from amiral.store.files import write_atomic
@@ -47,6 +48,7 @@ class WaysOut:
         self._folder, self._warn = folder, warn
         self._allowed = network if isinstance(network, tuple) else ()
         self._is_open = network == "open"
+        self._opening = asyncio.Lock()
         self._told: set[str] = set()
         self._telling: set[asyncio.Task[None]] = set()
         self._proxies: dict[str, tuple[tuple[str, ...], EgressProxy, WayOut]] = {}
@@ -55,7 +57,10 @@ class WaysOut:
         """Give a worker's way to its CLI's own `hosts` and what is listed; None when open."""
         if self._is_open:
             return None
-        wanted = tuple(hosts)
+        async with self._opening:
+            return await self._kept(worker, tuple(hosts))
+
+    async def _kept(self, worker: str, wanted: tuple[str, ...]) -> WayOut:
         known = self._proxies.get(worker)
         if known is not None and known[0] == wanted:
             return known[2]
@@ -69,7 +74,10 @@ class WaysOut:
         """Open those that running CLIs of an earlier process were told of."""
         if not self._is_open:
             for file in self._folder.glob(f"*/{_FILE}"):
-                await self.of(file.parent.name, _read(file).hosts)
+                try:
+                    await self.of(file.parent.name, _read(file).hosts)
+                except AmiralError as error:
+                    await self._warn(f"{file.parent.name} has no way out: {error.message}")
 
     async def close(self) -> None:
         """Close them all; running CLIs find them again when this project is served again."""

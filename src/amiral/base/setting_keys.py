@@ -107,7 +107,7 @@ PLAIN: Mapping[str, Keys] = {
         "owners": Field(_is_list, "a list", Field(_whole(1, 10**15), "a numeric id")),
     },
     "sandbox": {
-        "enforcer": _one_of("auto", "landlock", "bwrap", "none"),
+        "enforcer": _one_of("auto", "landlock", "none"),
         "mode": _MODE,
         "network": _NETWORK,
     },

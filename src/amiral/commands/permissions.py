@@ -54,9 +54,9 @@ class PermissionCommands:
         """Make the folder; Denied where a link in the repository leads elsewhere."""
         root = Path(self._project.path).resolve()
         file = root / FOLDER / POLICY
-        file.parent.mkdir(parents=True, exist_ok=True)
         if file.parent.resolve() != file.parent:
             raise Denied(f"{file.parent} is a link", "put a folder in its place")
+        file.parent.mkdir(parents=True, exist_ok=True)
         return file
 
     def _policy(self) -> Policy:

@@ -50,8 +50,8 @@ def look_at_platform(system: str, lacking: Sequence[str]) -> Iterator[Check]:
 
 def look_at_fence(home: Path, enforcer: str) -> Iterator[Check]:
     """Try out what the kernel holds of an agent's permissions (R49), unless that is off."""
-    if enforcer in ("none", "bwrap"):
-        detail = f'[sandbox] enforcer is "{enforcer}": no fence is put up'
+    if enforcer == "none":
+        detail = '[sandbox] enforcer is "none": no fence is put up'
         yield Check("sandbox", ok=False, detail=detail, fix='set it to "auto" in amiral.toml')
         return
     with tempfile.TemporaryDirectory(prefix=".amiral-doctor-", dir=nearest_folder(home)) as place:

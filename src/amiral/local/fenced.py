@@ -65,7 +65,7 @@ def _fence(place: Place, tmp: Path, program: str) -> Fence:
     footing = Footing(
         place.root,
         own=(tmp,),
-        programs=(program_folder(os.path.realpath(program)),),
+        programs=_programs(place.root, os.path.realpath(program)),
         # There is no proxy without the project's process: a network that is closed is so whole.
         ports=None if place.sandbox.network == "open" else (),
     )
@@ -73,6 +73,11 @@ def _fence(place: Place, tmp: Path, program: str) -> Fence:
     if fence is None:
         raise Denied("nothing can hold a program on this machine")
     return fence
+
+
+def _programs(root: Path, program: str) -> tuple[str, ...]:
+    """One of the project's own is read as the policy says, which may deny what lies beside it."""
+    return () if Path(program).is_relative_to(root) else (program_folder(program), program)
 
 
 def _become(program: str, argv: list[str], env: dict[str, str], fence: Fence) -> None:

@@ -185,9 +185,8 @@ def _marked(notices: Iterable[str]) -> Iterator[str]:
 def _told(home: Path) -> Reply:
     """Tell what was tried and found; what the owner has switched off holds nothing."""
     found = asyncio.run(_probed(home))
-    enforcer = load_settings(home, os.environ).sandbox.enforcer
-    if enforcer in ("none", "bwrap"):
-        why = f'[sandbox] enforcer is "{enforcer}": no fence is put up (the kernel: {found.status})'
+    if load_settings(home, os.environ).sandbox.enforcer == "none":
+        why = f'[sandbox] enforcer is "none": no fence is put up (the kernel: {found.status})'
         found = replace(found, status="none", reasons=(why, *found.reasons))
     mark = {"enforced": "✓", "degraded": "?", "none": "✗"}[found.status]
     lines = [f"{mark} {found.status} · Landlock ABI {found.abi}", *found.reasons]

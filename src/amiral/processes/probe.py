@@ -81,7 +81,10 @@ async def probe(spawner: Spawner, folder: Path) -> Probed:
     abi = fences.abi()
     if abi < fences.LEAST_ABI:
         return Probed("none", abi, (_too_old(abi),))
-    ground = Path(tempfile.mkdtemp(prefix="probe-", dir=folder)).resolve()
+    try:
+        ground = Path(tempfile.mkdtemp(prefix="probe-", dir=folder)).resolve()
+    except OSError as error:
+        return Probed("none", abi, (f"the trial could not be made: {error}",))
     try:
         done = await _attempted(spawner, _laid_out(ground), abi)
     except (AmiralError, OSError, ValueError) as error:

@@ -7,6 +7,10 @@ from pathlib import Path
 _LOGINS = (
     *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".git-credentials"),
     *(".claude", ".claude.json", ".codex", ".gemini", ".config/gcloud", ".config/gh", ".pypirc"),
+    *(".npmrc", ".cargo/credentials", ".cargo/credentials.toml", ".config/git/credentials"),
+    *(".config/containers", ".config/rclone", ".local/share/keyrings", ".password-store"),
+    *(".pgpass", ".m2", ".terraform.d", ".mozilla", ".config/google-chrome", ".config/chromium"),
+    *(".bash_history", ".zsh_history", ".python_history"),
 )
 
 
@@ -34,7 +38,8 @@ def _below(folder: str, hidden: Collection[str]) -> Iterator[str]:
         yield folder
         return
     try:
-        entries = list(os.scandir(folder))
+        with os.scandir(folder) as listed:
+            entries = list(listed)
     except OSError:
         # What we cannot list ourselves is granted to nobody.
         return

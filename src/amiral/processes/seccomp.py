@@ -24,6 +24,7 @@ _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _STREAM, _DATAGRAM, _SEQUENCED, _TYPE_BITS = 1, 2, 5, 0xF
 _ANY_PROTOCOL, _TCP, _ROUTES = 0, 6, 0
 _FAST_OPEN = 0x20000000
+_TYPE_INTO_TERMINAL, _CONSOLE = 0x5412, 0x541C
 
 _SET_FILTER, _HAS_ACTION = 1, 2
 _INSTRUCTION = struct.Struct("=HBBI")
@@ -79,6 +80,13 @@ def _bodies(*, tcp_only: bool) -> dict[str, Program]:
         "sendmsg": _unless_fast_open(2),
         "sendmmsg": _unless_fast_open(3),
         "io_uring_setup": [_refuse()],
+        # Typing into the terminal it was given, for the shell that reads there when it has ended.
+        "ioctl": [
+            *_argument(1),
+            *_when(_TYPE_INTO_TERMINAL, [_refuse()]),
+            *_when(_CONSOLE, [_refuse()]),
+            _allow(),
+        ],
         # A limit of 0 s CPU time kills a process that Landlock would not let us signal.
         "prlimit64": [*_argument(0), *_allow_if(0), _refuse()],
     }

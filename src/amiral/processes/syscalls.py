@@ -20,10 +20,10 @@ _EVERYWHERE = {
 _NUMBERS = {
     "x86_64": _EVERYWHERE
     | {"socket": 41, "sendto": 44, "sendmsg": 46, "listen": 50, "socketpair": 53}
-    | {"capset": 126, "prlimit64": 302, "sendmmsg": 307, "seccomp": 317},
+    | {"ioctl": 16, "capset": 126, "prlimit64": 302, "sendmmsg": 307, "seccomp": 317},
     "aarch64": _EVERYWHERE
     | {"socket": 198, "socketpair": 199, "listen": 201, "sendto": 206, "sendmsg": 211}
-    | {"capset": 91, "prlimit64": 261, "sendmmsg": 269, "seccomp": 277},
+    | {"ioctl": 29, "capset": 91, "prlimit64": 261, "sendmmsg": 269, "seccomp": 277},
 }
 
 

@@ -8,6 +8,7 @@ puts itself behind the fence last, the shim never does. What fails up to exec co
 pipe.
 """
 
+import _socket
 import errno
 import json
 import os
@@ -64,7 +65,9 @@ def hold(tag: str) -> Held:
 
     `tag` names its cgroup.
     """
-    pipes = [os.pipe() for _ in range(5)]
+    # A socket: unlike a pipe's, its ends cannot be opened anew through /proc, by which what the CLI
+    # starts could answer the CLI's questions (H4).
+    pipes = [_socket_pair(), *(os.pipe() for _ in range(4))]
     stdin, stdout, stderr, release, verdict = pipes
     try:
         pid = os.fork()
@@ -78,6 +81,12 @@ def hold(tag: str) -> Held:
         os.set_blocking(end, False)
     ends = (stdin[1], stdout[0], stderr[0], release[1], verdict[0])
     return Held(pid, _enclose(pid, tag), ends)
+
+
+def _socket_pair() -> tuple[int, int]:
+    """Give the reading and the writing end of a stream."""
+    reader, writer = _socket.socketpair()
+    return reader.detach(), writer.detach()
 
 
 def release(held: Held, plan: Plan) -> None:

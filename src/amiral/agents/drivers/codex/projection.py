@@ -22,7 +22,7 @@ RUNNING, CHANGING = frozenset({"Bash"}), frozenset({"Write", "Edit", "NotebookEd
 READING = frozenset({"Read", "Glob", "Grep", "LS"})
 CONFIG_FILE = "config.toml"
 TOOLS_SOURCE = "tools of "
-OWNED = (".gitconfig", "AGENTS.md", "AGENTS.override.md", "hooks.json", "rules/*")
+OWNED = (".gitconfig", "AGENTS.md", "AGENTS.override.md", "hooks.json", "rules")
 NO_RENEWAL = {"CODEX_REFRESH_TOKEN_URL_OVERRIDE": "http://127.0.0.1:0/"}
 """No port: behind a fence Codex could not keep the login that a renewal gives it."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from amiral.agents.clearing import clear_away
 from amiral.agents.driver import Asked, Finished, Input, Seat, Signal
 from amiral.agents.framing import Framer, Line
 from amiral.agents.needs import program_folder
@@ -161,7 +162,7 @@ class Talk:
         found = (path for pattern in self.driver.owned for path in home.glob(pattern))
         for path in found:
             if str(path.relative_to(home)) not in written:
-                path.unlink()
+                clear_away(path)
 
     async def __aexit__(self, *_):
         await self.kill()

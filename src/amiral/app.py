@@ -213,14 +213,13 @@ class App:
         grace_s = self.settings.safety.stop_grace_s
         places, workers = self.specwork.places, self._folder / "workers"
         tried = partial(probe, self.spawner, self.home / "run")
-        self.rights = Rights(self.roster.rules, self.settings.sandbox, tried, self.home)
-        ways_out = WaysOut(self.settings.sandbox.network, workers, self._warn)
+        sandbox, warn = self.settings.sandbox, partial(self._warn, "sandbox")
+        self.rights = Rights(self.roster.rules, sandbox, tried, self.home, warn)
+        ways_out = WaysOut(sandbox.network, workers, partial(self._warn, "network"))
         self._closing.push_async_callback(ways_out.close)
         await ways_out.restore()
-        holds = Holds(self.rights, ways_out)
-        seats = Seats(
-            self.spawner, self.installed.cli, self.roster.identity, places, holds, workers
-        )
+        found, told = self.installed.cli, self.roster.identity
+        seats = Seats(self.spawner, found, told, places, Holds(self.rights, ways_out), workers)
         place = SessionPlace(self._folder / "sessions", self.spawner.tag, token, grace_s)
         self.sessions = Sessions(
             self.journal, self.clock, self.shims, seats, self.installed.drivers, place
@@ -236,9 +235,9 @@ class App:
         )
         return Inbox(self.journal, self.clock, self.brake, turns, self.sessions, self.roster.find)
 
-    async def _warn(self, text: str) -> None:
+    async def _warn(self, subject: str, text: str) -> None:
         with contextlib.suppress(AmiralError):
-            await self.journal.append(ev.WarningRaised("network", text))
+            await self.journal.append(ev.WarningRaised(subject, text))
 
     def _commands(self, trust: Trust) -> Commands:
         async def dispatch(caller: Caller, parsed: Parsed) -> Reply:

@@ -136,7 +136,8 @@ class Works:
         worktrees = Worktrees(Git(spawner), self.project, self.home / "worktrees")
         places = Places(worktrees)
         tried = functools.partial(probe, spawner, self.run)
-        self.rights = Rights(lambda: plan.rules, plan.sandbox, tried, self.home / "amiral")
+        rules, home = lambda: plan.rules, self.home / "amiral"
+        self.rights = Rights(rules, plan.sandbox, tried, home, self.warned)
         ways_out = WaysOut(plan.sandbox.network, self.workers_folder, self.warned)
         holds = Holds(self.rights, ways_out)
         seats = Seats(spawner, plan.cli, lambda _: "", places, holds, self.workers_folder)

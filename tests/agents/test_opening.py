@@ -143,7 +143,9 @@ async def test_an_untested_version_is_told_once(works):
     assert path.exists()
 
 
-async def test_a_login_reaches_the_cli_and_nothing_of_our_own_environment_does(works, monkeypatch):
+async def test_k3_a_login_reaches_the_cli_and_nothing_of_our_own_environment_does(
+    works, monkeypatch
+):
     monkeypatch.setenv("AMIRAL_SECRET_OF_OURS", "x")
     works.plan.env = {"THE_LOGIN": "abc"}
     works.scenario('turns: [{use: {tool: bash, args: {command: "env > env.txt"}}}, {say: ok}]')

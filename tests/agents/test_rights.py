@@ -35,11 +35,15 @@ def root(tmp_path):
     return tmp_path / "shop"
 
 
-def made(home, found=NONE, probed=HELD, **sandbox):
+async def heard(text):
+    del text
+
+
+def made(home, found=NONE, probed=HELD, warned=None, **sandbox):
     async def probe():
         return probed
 
-    return Rights(lambda: found, Sandbox(**sandbox), probe, home)
+    return Rights(lambda: found, Sandbox(**sandbox), probe, home, warned or heard)
 
 
 def granted(fence, path):
@@ -70,6 +74,18 @@ async def test_without_a_fence_tools_alone_are_held_by_the_cli_and_may_start(hom
     assert rights.fence(right, Footing(root, ())) is None
 
 
+async def test_r49_that_nothing_but_the_clis_holds_permissions_is_told_once(home, works):
+    told = []
+
+    async def warn(text):
+        told.append(text)
+
+    rights = made(home, probed=UNHELD, warned=warn)
+    for _ in range(2):
+        await rights.of(works.make_worker(tools=("Read",)))
+    assert told == ["only the CLIs themselves hold permissions here: this system has no Landlock"]
+
+
 async def test_a_policy_in_force_that_cannot_be_read_starts_nobody(home, works):
     rights = made(home, read_rules('{"version": 1, "default": "maybe"}', "permissions.json"))
     with pytest.raises(Denied, match=r"permissions.json:1: the file: default must be") as caught:
@@ -86,7 +102,7 @@ async def test_the_machine_is_tried_out_once(home, works):
         tries.append(1)
         return HELD
 
-    rights = Rights(Rules, Sandbox(), probe, home)
+    rights = Rights(Rules, Sandbox(), probe, home, heard)
     for _ in range(2):
         await rights.of(works.make_worker(tools=("Read",)))
     assert tries == [1]
@@ -98,7 +114,7 @@ async def test_r49_a_trial_that_could_not_be_made_is_made_again(home, works):
     async def probe():
         return trials.pop(0)
 
-    rights = Rights(Rules, Sandbox(), probe, home)
+    rights = Rights(Rules, Sandbox(), probe, home, heard)
     worker = works.make_worker(tools=("Read",))
     assert (await rights.of(worker)).enforcement == "none"
     assert (await rights.of(worker)).enforcement == "enforced"

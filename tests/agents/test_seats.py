@@ -52,7 +52,7 @@ async def seats(tmp_path, program):
 
     workers = tmp_path / "workers"
     tried = functools.partial(probe, spawner, tmp_path)
-    rights = Rights(Rules, Sandbox(), tried, tmp_path / "amiral")
+    rights = Rights(Rules, Sandbox(), tried, tmp_path / "amiral", warned)
     holds = Holds(rights, WaysOut("open", workers, warned))
     return Seats(spawner, find_cli, lambda worker: f"I am {worker.id}.", places, holds, workers)
 

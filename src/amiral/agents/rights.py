@@ -74,7 +74,7 @@ class Footing:
 class Rights:
     """`rules` gives what is in force now; `probe` tries once what this machine holds.
 
-    `home` is amiral's own: no agent's.
+    `home` is amiral's own: no agent's. `warn` tells the owner.
     """
 
     def __init__(
@@ -83,8 +83,10 @@ class Rights:
         sandbox: Sandbox,
         probe: Callable[[], Awaitable[Probed]],
         home: Path,
+        warn: Callable[[str], Awaitable[None]],
     ) -> None:
         self._rules, self._sandbox, self._probe = rules, sandbox, probe
+        self._warn, self._warned = warn, ""
         self._private = private_folders(home)
         self._probed: Probed | None = None
         self._trees: dict[str, Tree] = {}
@@ -102,6 +104,7 @@ class Rights:
         held, why = await self._held()
         if held is Enforcement.NONE:
             self._refuse(worker, resolved, why)
+            await self._tell(why)
         if permissions is None:
             return Right(enforcement=held)
         return Right(permissions, held, summarise(permissions, None, held))
@@ -151,7 +154,7 @@ class Rights:
 
     def system(self) -> tuple[tuple[str, int], ...]:
         """Give what any program is granted of this system, to be shown."""
-        return system_grants(str(Path.home()))
+        return system_grants(str(Path.home()), filter(self._apart, self._on_path()))
 
     def _resolved(self, worker: Worker) -> Resolved:
         rules = self._rules()
@@ -160,6 +163,12 @@ class Rights:
         text = worker.permissions
         own = parse_own(text, f"permissions of {worker.id}") if text else None
         return resolve(rules.policy, worker.id, worker.tools, own)
+
+    async def _tell(self, why: str) -> None:
+        """Tell once that permissions are in the hands of the CLIs alone (R49)."""
+        if why != self._warned:
+            self._warned = why
+            await self._warn(f"only the CLIs themselves hold permissions here: {why}")
 
     def _refuse(self, worker: Worker, resolved: Resolved, why: str) -> None:
         """Start nobody whose limits only the kernel could hold, where it does not."""

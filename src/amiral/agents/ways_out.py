@@ -18,7 +18,7 @@ from amiral.store.files import write_atomic
 _FILE = "way-out.json"
 _LOOPBACK = "127.0.0.1"
 _MOST_TOLD = 200
-"""An agent may try for ever; what was told once is told no more."""
+"""Of each worker: it may try for ever, and what was told once is told no more."""
 
 Warn = Callable[[str], Coroutine[object, object, None]]
 """Tells the owner which connection was refused to whom."""
@@ -49,7 +49,7 @@ class WaysOut:
         self._allowed = network if isinstance(network, tuple) else ()
         self._is_open = network == "open"
         self._opening = asyncio.Lock()
-        self._told: set[str] = set()
+        self._told: dict[str, set[str]] = {}
         self._telling: set[asyncio.Task[None]] = set()
         self._proxies: dict[str, tuple[tuple[str, ...], EgressProxy, WayOut]] = {}
 
@@ -99,9 +99,10 @@ class WaysOut:
             return
         where = f"{visit.host}:{visit.port}" if visit.host else "an address that cannot be read"
         text = f"{worker} did not reach {where}: {visit.reason}"
-        if text in self._told or len(self._told) >= _MOST_TOLD:
+        told = self._told.setdefault(worker, set())
+        if text in told or len(told) >= _MOST_TOLD:
             return
-        self._told.add(text)
+        told.add(text)
         self._telling.add(task := asyncio.create_task(self._warn(text)))
         task.add_done_callback(self._telling.discard)
 

@@ -102,7 +102,7 @@ def place_of(arguments: Mapping[str, Value], project: str) -> Place:
     file = arguments.get("policy")
     rules = declared.rules if file is None else _read(Path(str(file)))
     sandbox = load_settings(home, os.environ).sandbox
-    rights = Rights(lambda: rules, sandbox, lambda: _probed(home), home)
+    rights = Rights(lambda: rules, sandbox, lambda: _probed(home), home, _untold)
     return Place(home, root, worker, rights, sandbox, (*rules.notices, *_not_served(found, root)))
 
 
@@ -139,6 +139,10 @@ def _read(file: Path) -> Rules:
         text = opened.read(_LONGEST).decode("utf-8", "replace")
     policy, notices = parse_policy(text, str(file))
     return Rules(policy, notices=notices)
+
+
+async def _untold(_: str) -> None:
+    """What holds is shown with every answer."""
 
 
 async def _probed(home: Path) -> Probed:

@@ -114,7 +114,7 @@ def test_where_it_is_held_back_no_command_leaves_its_sandbox_whoever_would_allow
 def test_what_is_projected_and_what_was_found_are_put_together():
     seat = replace(SEAT, permissions=Permissions(Posture.ALLOW, ()))
     (file,) = DRIVER.project(seat).files
-    assert "kept" in DRIVER.merged("kept = 1", file.text)
+    assert "notice" in DRIVER.merged("notice = {}", file.text)
     assert Access.READ in DRIVER.needs.login and "rules" in DRIVER.owned
 
 

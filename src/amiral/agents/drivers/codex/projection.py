@@ -26,15 +26,10 @@ OWNED = (".gitconfig", "AGENTS.md", "AGENTS.override.md", "hooks.json", "rules")
 NO_RENEWAL = {"CODEX_REFRESH_TOKEN_URL_OVERRIDE": "http://127.0.0.1:0/"}
 """No port: behind a fence Codex could not keep the login that a renewal gives it."""
 
-# Keys by which a config.toml starts programs, opens doors or says who Codex is: never those found.
-OURS = frozenset(
-    {"approval_policy", "approvals_reviewer", "default_permissions", "permissions", "sandbox_mode"}
-    | {"sandbox_workspace_write", "projects", "profile", "profiles", "features", "hooks", "notify"}
-    | {"mcp_servers", "plugins", "marketplaces", "skills", "apps", "agents", "tools", "web_search"}
-    | {"model", "model_provider", "model_providers", "openai_base_url", "chatgpt_base_url", "otel"}
-    | {"developer_instructions", "instructions", "model_instructions_file", "zsh_path", "network"}
-    | {"shell_environment_policy", "cli_auth_credentials_store", "allow_login_shell", "windows"}
-)
+THEIRS = frozenset({"notice", "personality"})
+"""What Codex notes for itself and may keep. Any other key may start a program or open a door, in
+this version or a later one; an agent can write them all."""
+
 _ALWAYS, _NEVER = frozenset({Posture.ALLOW}), frozenset({Posture.DENY})
 _NO_SHELL = "Codex reads by commands, of which none may be run: it reads nothing"
 _NO_CHANGES = "Codex cannot tell one path from another: its commands change no file"
@@ -93,13 +88,13 @@ def project(seat: Seat) -> Projection:
 
 
 def merged(found: str, text: str) -> str:
-    """Lay our keys over those found, of which only the harmless ones stay."""
+    """Lay our keys over those found, of which only what is Codex's own stays."""
     ours = tomllib.loads(text)
     try:
         there = tomllib.loads(found)
     except (ValueError, RecursionError):
         there = {}
-    kept = {key: value for key, value in there.items() if key not in OURS}
+    kept = {key: value for key, value in there.items() if key in THEIRS}
     return toml_text({**kept, **ours})
 
 

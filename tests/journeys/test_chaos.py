@@ -11,13 +11,18 @@ SEED = int(os.environ.get("AMIRAL_CHAOS_SEED") or random.SystemRandom().randrang
 
 
 def clean(kinds):
-    tally = chaos(kinds, SEED)
-    again = f"AMIRAL_CHAOS_SEED={SEED} repeats the choices"
-    if not tally.is_clean:
-        pytest.fail("\n".join([*tally.faults, again]), pytrace=False)
-    assert sum(tally.kills.values()) >= len(kinds) - 2, f"{tally.kills}: {again}"
-    assert tally.outcomes["done"] > 0
-    return tally
+    """A run may be over before all its kills: then another one follows, until there were enough."""
+    kills = 0
+    for seed in range(SEED, SEED + 3):
+        tally = chaos(kinds, seed)
+        again = f"AMIRAL_CHAOS_SEED={seed} repeats the choices"
+        if not tally.is_clean:
+            pytest.fail("\n".join([*tally.faults, again]), pytrace=False)
+        assert tally.outcomes["done"] > 0
+        kills += sum(tally.kills.values())
+        if kills >= len(kinds) - 2:
+            return tally
+    pytest.fail(f"only {kills} kills in three runs from seed {SEED} on")
 
 
 def test_the_project_process_killed_20_times_loses_and_doubles_nothing():

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from amiral.base.errors import Broken, Conflict, Denied, NotFound
-from amiral.processes import tree
+from amiral.processes import proc, tree
 from amiral.processes.spawn import Ran, Spawner, Stdio, base_environment
 from amiral.store.brake import Brake, Stop
 
@@ -127,6 +127,8 @@ async def test_a_run_that_is_cancelled_leaves_nothing(yard):
     with pytest.raises(asyncio.CancelledError):
         await running
     assert yard.left() == []
+    children = [one for one in proc.processes_now().values() if one.parent == os.getpid()]
+    assert children == [], "it is reaped already: the loop may end now"
 
 
 async def test_the_end_is_seen_though_nobody_reads_its_output(yard):

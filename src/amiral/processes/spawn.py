@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import IO, Literal
 
-from amiral.base.errors import AmiralError, Broken, Conflict, Denied, NotFound
+from amiral.base.errors import Broken, Conflict
 from amiral.base.ids import new_id
 from amiral.processes.behind import awaited, behind
 from amiral.processes.capture import Capture
@@ -26,6 +26,7 @@ from amiral.processes.tree import (
     identify,
     kill_tree,
 )
+from amiral.processes.unstarted import could_not_start
 from amiral.store.brake import Brake
 
 Kind = Literal["agent", "test", "deploy", "shim", "own"]
@@ -87,6 +88,7 @@ class Child:
         self._tag = tag
         self._loop = asyncio.get_running_loop()
         self._ended: asyncio.Future[int] = self._loop.create_future()
+        self._handle = -1
         self._watch()
 
     @property
@@ -107,20 +109,30 @@ class Child:
         """Kill it with everything below it, verified; blocks for milliseconds, 10 s at worst."""
         return kill_tree((self.identity,), self._tag, None, KILL_DEADLINE_S)
 
+    def drop(self) -> None:
+        """Kill it and reap it at once: the loop may end before it hears of the end."""
+        self.kill()
+        self._reap()
+
     def _watch(self) -> None:
         if HAS_PIDFD:
-            handle = os.pidfd_open(self.pid)
-            self._loop.add_reader(handle, self._reap, handle)
+            self._handle = os.pidfd_open(self.pid)
+            self._loop.add_reader(self._handle, self._reap)
         else:
             self._poll()
 
-    def _reap(self, handle: int) -> None:
-        self._loop.remove_reader(handle)
-        os.close(handle)
+    def _reap(self) -> None:
+        if self._ended.done():
+            return
+        if self._handle >= 0:
+            self._loop.remove_reader(self._handle)
+            os.close(self._handle)
         self._ended.set_result(self._process.wait())
 
     def _poll(self) -> None:
         code = self._process.poll()
+        if self._ended.done():
+            return
         if code is None:
             self._loop.call_later(_POLL_S, self._poll)
         else:
@@ -196,7 +208,7 @@ class Spawner:
             await capture.finish()
         finally:
             if not child.has_ended:
-                child.kill()
+                child.drop()
             capture.close()
         out, err = capture.out.kept(), capture.err.kept()
         return Ran(code, out, err, timed_out, capture.out.is_cut or capture.err.is_cut)
@@ -220,7 +232,7 @@ class Spawner:
         try:
             self.check(wish.kind)
         except Conflict:
-            child.kill()
+            child.drop()
             for end in (process.stdin, process.stdout, process.stderr):
                 if end is not None:
                     end.close()
@@ -251,7 +263,7 @@ def _opened(wish: _Wish) -> "subprocess.Popen[bytes]":
             start_new_session=True,
         )
     except OSError as error:
-        raise _could_not_start(wish.argv[0], error) from error
+        raise could_not_start(wish.argv[0], error) from error
 
 
 def _fenced(wish: _Wish, fence: Fence) -> "Future[subprocess.Popen[bytes]]":
@@ -284,14 +296,3 @@ async def _ends_within(child: Child, timeout_s: float) -> bool:
     except TimeoutError:
         return False
     return True
-
-
-def _could_not_start(program: str, error: OSError) -> AmiralError:
-    message = f"{error.filename or program}: {error.strerror}"
-    match error:
-        case FileNotFoundError() | NotADirectoryError():
-            return NotFound(message, "check that it is installed and on the PATH")
-        case PermissionError():
-            return Denied(message, "check that it may be executed")
-        case _:
-            return Broken(message)

@@ -394,7 +394,7 @@ async def test_what_codex_wrote_in_its_configuration_survives_and_no_program_of_
         async with talk(DRIVERS["codex"], one, fence=fence(one)) as cli:
             assert (await turn(cli, "m1")).text == "fine"
     kept = config.read_text()
-    assert "personality" in kept and "animations" in kept and "danger-full-access" in kept
+    assert "personality" in kept and "danger-full-access" in kept
     assert not ran.exists() and "touch" not in kept
 
 

@@ -30,6 +30,7 @@ def test_h4_the_digest_is_of_tool_and_arguments():
         (State.DENIED, "owner", "", False, "denied by the owner"),
         (State.DENIED, "owner", "not now", False, "denied by the owner: not now"),
         (State.EXPIRED, "amiral", "", False, "denied: nobody answered in time"),
+        (State.WITHDRAWN, "amiral", "", False, "denied: the request had been withdrawn"),
         (State.VOID, "amiral", "its turn has ended", False, "its turn has ended"),
         (State.WAITING, "", "", False, "nobody has answered"),
     ],

@@ -6,10 +6,13 @@ from amiral.agents.clis import find_cli, find_clis, look_at
 from amiral.agents.drivers import scripted
 from amiral.agents.drivers.claude import driver as claude
 from amiral.agents.drivers.codex import driver as codex
-from amiral.base.errors import AmiralError, Invalid, NotFound
+from amiral.base.errors import AmiralError, NotFound
 from amiral.base.settings import DriverSettings, Settings
 from amiral.processes.spawn import Spawner
 from amiral.store.brake import Brake
+from amiral.store.redact import REDACTED, Redactor
+from amiral.store.references import Secrets
+from amiral.store.vault import Vault
 
 MINE = {"model_provider": "mine", "model_providers": {"mine": {"env_key": "MY_KEY"}}}
 
@@ -59,8 +62,21 @@ def test_what_the_owner_sets_wins_over_the_environment(program, find):
     program("codex", "x")
     settings = DriverSettings(("codex",), {"CODEX_API_KEY": "ours"})
     assert find(settings=settings, CODEX_API_KEY="theirs").env == {"CODEX_API_KEY": "ours"}
-    with pytest.raises(Invalid, match="vault"):
-        find(settings=DriverSettings(("codex",), {"CODEX_API_KEY": "vault:codex"}))
+
+
+def test_a_secret_is_named_until_it_is_needed_and_counts_as_a_login(program, find, tmp_path):
+    program("codex", "x")
+    cli = find(settings=DriverSettings(("codex",), {"CODEX_API_KEY": "vault:codex", "A": "a"}))
+    assert (cli.env["CODEX_API_KEY"], cli.is_logged_in) == ("vault:codex", True)
+    redact = Redactor()
+    with pytest.raises(NotFound, match=r"\[drivers.codex\] env CODEX_API_KEY: .* no secret codex"):
+        cli.with_secrets(Secrets(tmp_path, redact))
+    Vault(tmp_path).put("codex", "the real one")
+    assert cli.with_secrets(Secrets(tmp_path, redact)).env == {
+        "CODEX_API_KEY": "the real one",
+        "A": "a",
+    }
+    assert redact.text("the real one") == REDACTED
 
 
 def test_all_are_looked_for_and_each_missing_one_says_why(program, tmp_path):

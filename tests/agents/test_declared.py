@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from amiral.agents.declared import POLICY, REGISTRY, ROLES, Rules, load_declared, shipped
+from amiral.agents.declared import POLICY, REGISTRY, ROLES, load_declared, shipped
 from amiral.agents.worker import Roles
 from amiral.base.errors import NotFound
 from amiral.projects.project import project_at
@@ -164,9 +164,25 @@ def test_a_trusted_policy_with_mistakes_is_told_and_starts_nobody(trust, project
     assert load_declared(trust, project).rules.errors
 
 
-def test_an_untrusted_policy_that_cannot_be_read_is_nothing(trust, project):
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_policy_that_cannot_be_read_might_deny_anything_trusted_or_not(trust, project, is_known):
+    if is_known:
+        put(project, trust, POLICY, '{"version": 1}')
     put(project, trust, POLICY, "nonsense", trusted=False)
-    assert load_declared(trust, project).rules == Rules()
+    rules = load_declared(trust, project).rules
+    assert rules.errors == ("permissions.json:1: not JSON: a value is expected (column 1)",)
+    assert "mend .amiral/config/permissions.json, or remove it" in rules.mend
+
+
+def test_a_policy_that_is_no_plain_file_is_no_policy_that_is_gone(trust, project):
+    put(project, trust, POLICY, '{"version": 1}')
+    file = Path(project.path) / ".amiral" / POLICY
+    file.unlink()
+    assert load_declared(trust, project).rules.errors == ()
+    file.symlink_to("/dev/null")
+    assert load_declared(trust, project).rules.errors == (
+        "config/permissions.json cannot be read, so what it denies is not known",
+    )
 
 
 def test_a_name_in_the_policy_that_is_no_worker_is_told_and_so_is_a_dropped_pattern(trust, project):

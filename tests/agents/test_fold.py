@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from amiral.agents import driver as d
 from amiral.agents import fold
+from amiral.agents.approval import digest_of
 from amiral.agents.drivers import scripted
 from amiral.agents.framing import Oversized
 from amiral.base import events as ev
@@ -99,7 +100,12 @@ def test_an_answer_given_at_once_is_told_after_its_question():
     answer = fold.Answer(asked, allowed=False, reason="no", inputs=())
     assert told(line(asked), [answer]) == [
         ev.PermissionAsked("t1", "dev", "s1", AT, "a1", "Bash", "ls"),
-        ev.PermissionAnswered("t1", "dev", "s1", AT, "a1", allowed=False, reason="no"),
+        ev.PermissionAnswered(
+            *("t1", "dev", "s1", AT, "a1"),
+            allowed=False,
+            reason="no",
+            digest=digest_of("Bash", "{}"),
+        ),
     ]
 
 

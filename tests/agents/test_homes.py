@@ -1,10 +1,16 @@
 """What is written into a worker's config home, and what of others goes."""
 
+import contextlib
 import os
+import subprocess
+import sys
+
+import pytest
 
 from amiral.agents.driver import FileToWrite
 from amiral.agents.drivers import scripted
 from amiral.agents.homes import write_home
+from amiral.base.errors import AmiralError
 
 
 class Merging(scripted.Scripted):
@@ -50,6 +56,60 @@ def test_f2_links_are_removed_and_what_they_lead_to_is_left(tmp_path):
     assert not (home / "rules").is_symlink()
     assert (home / "config.toml").read_text() == "managed"
     assert (home / "deep" / "new").read_text() == "ours"
+
+
+SWAPS = """
+import ctypes, os, shutil, sys
+home, theirs = sys.argv[1:]
+os.chdir(home)
+swap = ctypes.CDLL(None).renameat2
+here, exchange = -100, 2
+
+def again(make, *what):
+    try:
+        make(*what)
+    except OSError:
+        pass
+
+print(flush=True)
+while True:
+    if swap(here, b"rules", here, b"link", exchange):
+        shutil.rmtree("link", ignore_errors=True)
+        again(os.mkdir, "rules")
+        again(os.symlink, theirs, "link")
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "owned"), [((), ("rules/*",)), ((FileToWrite("rules/told.rules", "ours"),), ())]
+)
+def test_f2_a_folder_swapped_for_a_link_meanwhile_leads_to_nothing_of_others(tmp_path, told, owned):
+    """A session that still lives swaps it as fast as it can, while the home is written."""
+    theirs, home = tmp_path / "theirs", tmp_path / "home"
+    for folder in (theirs, home, home / "rules"):
+        folder.mkdir()
+    kept = {name: f"the owner's {name}" for name in ("kept.rules", "told.rules")}
+    for name, text in kept.items():
+        (theirs / name).write_text(text)
+    for number in range(2000):
+        # The longer it takes to look into the home, the longer there is for a swap.
+        (home / f"{number}").touch()
+    with subprocess.Popen(
+        [sys.executable, "-c", SWAPS, home, theirs], stdout=subprocess.PIPE
+    ) as swapping:
+        assert swapping.stdout is not None
+        swapping.stdout.readline()
+        for _ in range(500):
+            with contextlib.suppress(OSError, AmiralError):
+                write_home(home, scripted.DRIVER, told, owned)
+        swapping.kill()
+    assert {path.name: path.read_text() for path in theirs.iterdir()} == kept
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "home").symlink_to(tmp_path)
+    with pytest.raises(OSError, match="home"):
+        write_home(tmp_path / "home", scripted.DRIVER, [FileToWrite("a", "ours")], ())
 
 
 def test_a_folder_deeper_than_anybody_goes_is_out_of_the_way(tmp_path):

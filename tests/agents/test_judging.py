@@ -69,6 +69,10 @@ def test_without_permissions_the_tools_alone_decide(tools, tool, posture):
         ("NotebookEdit", {"notebook_path": "src/gen/a.ipynb"}, DENY),
         ("Edit", {"path": "src/a src/gen/b", "paths": ["src/a", "src/gen/b"]}, DENY),
         ("Edit", {"paths": ["src/a", "src/b"]}, ALLOW),
+        ("Write", {"file_path": "src/gen/a", "paths": ["src/a"]}, DENY),
+        ("Write", {"file_path": "src/gen/a", "changes": [{"path": "src/a"}]}, DENY),
+        ("Edit", {"changes": [{"path": "src/a"}, {"path": "src/gen/b"}]}, DENY),
+        ("Edit", {"changes": []}, DENY),
         ("Write", {"content": "where to?"}, DENY),
         ("Read", {"file_path": "a.py"}, ALLOW),
         ("Read", {"file_path": "x/.env"}, DENY),
@@ -91,6 +95,43 @@ def test_with_permissions_paths_commands_and_the_default_decide(tool, given, pos
     found = judge(RULES, worker(), asked(tool, **given), CWD)
     assert found.posture is posture, found
     assert bool(found.reason) is (posture is not ALLOW)
+
+
+@pytest.mark.parametrize(
+    ("changes", "posture", "capability"),
+    [
+        ([{"path": "src/a"}], ALLOW, ""),
+        ([{"path": "src/a", "deleted": True}], ALLOW, ""),
+        ([{"path": "src/kept/a", "deleted": True}], DENY, "delete"),
+        ([{"path": "src/kept/a"}], ALLOW, ""),
+        ([{"path": "src/kept/a", "deleted": True}, {"path": "src/a"}], DENY, "delete"),
+        ([{"path": "src/a", "deleted": True}, {"path": "docs/a"}], ASK, "write"),
+        ([{"path": "src/kept/a", "deleted": False}], DENY, "delete"),
+        ([{"path": "/elsewhere/a", "deleted": True}], ASK, ""),
+    ],
+)
+def test_deleting_and_moving_away_is_judged_by_the_rules_on_deleting(changes, posture, capability):
+    rules = (
+        *(rule("write", "src/**", ALLOW), rule("write", "docs/**", ASK)),
+        *(rule("delete", "src/**", ALLOW), rule("delete", "src/kept/**", DENY)),
+    )
+    found = judge(Permissions(ASK, rules), worker(), asked("Edit", changes=changes), CWD)
+    assert found.posture is posture, found
+    assert f" {capability} " in found.reason or not capability
+
+
+def test_where_no_rule_is_on_deleting_those_on_writing_count():
+    permissions = Permissions(ASK, (rule("write", "src/**", ALLOW), rule("write", ".env", DENY)))
+    for path, posture in (("src/a", ALLOW), (".env", DENY), ("docs/a", ASK)):
+        gone = asked("Edit", changes=[{"path": path, "deleted": True}])
+        assert judge(permissions, worker(), gone, CWD).posture is posture
+
+
+def test_a_change_that_does_not_say_what_it_is_about_may_delete_too():
+    permissions = Permissions(
+        ASK, (rule("write", "**", ALLOW), rule("delete", "kept/**", DENY), rule("delete", "x", ASK))
+    )
+    assert judge(permissions, worker(), asked("Edit", changes=[]), CWD).posture is DENY
 
 
 def test_the_rule_is_named():

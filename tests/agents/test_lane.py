@@ -1,5 +1,7 @@
 """A lane goes on whatever goes wrong: told once, tried with patience, given up when hopeless."""
 
+from types import SimpleNamespace
+
 from amiral.agents.drivers import scripted
 from amiral.agents.lane import IDLE_S, MOST_FAULTS, Engine, Lane
 from amiral.agents.sessions import Sessions
@@ -218,6 +220,8 @@ async def test_r19_a_session_that_a_newer_process_owns_is_left_alone(works):
 
 class Troubled(Sessions):
     """Sessions that cannot be ended."""
+
+    terminals = SimpleNamespace(keeps_waiting=lambda _worker: False)  # type: ignore[assignment]
 
     def __init__(self):
         self.asked = 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from amiral.agents.needs import Needs, program_folder
+from amiral.agents.needs import Needs, program_folder, program_folders
 
 
 @pytest.mark.parametrize(
@@ -18,5 +18,11 @@ def test_a_package_is_run_with_those_beside_it_any_other_program_with_its_folder
     assert program_folder(real) == expected
 
 
+def test_any_program_has_its_libraries_beside_its_folder():
+    beside = ("/opt/p/lib", "/opt/p/lib64", "/opt/p/libexec")
+    assert program_folders("/opt/p/bin/python") == ("/opt/p/bin", *beside)
+    assert program_folders("/opt/p/run") == ("/opt/p",)
+
+
 def test_a_cli_needs_nothing_more_unless_it_says_so():
-    assert Needs() == Needs(login=frozenset(), has_terminals=False, services=())
+    assert Needs() == Needs(login=frozenset(), services=())

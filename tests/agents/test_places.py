@@ -104,7 +104,7 @@ async def test_where_there_is_no_place_the_reason_is_told(works, places, root):
     (root / ".git").rename(root / "git")
     (root / ".git").write_text("gitdir: nowhere\n")
     with pytest.raises(NotFound, match="git cannot be used here"):
-        async with places.hold(works.make_worker(), ""):
+        async with places.hold(works.make_worker(), "", is_begun=False):
             pass
 
 
@@ -124,7 +124,7 @@ async def order_of(places, *holders):
     together: set[frozenset[str]] = set()
 
     async def work(worker, place):
-        async with places.hold(worker, place):
+        async with places.hold(worker, place, is_begun=True):
             inside.append(worker.id)
             together.add(frozenset(inside))
             await asyncio.sleep(0.05)
@@ -135,7 +135,9 @@ async def order_of(places, *holders):
     return together
 
 
-async def test_without_git_two_workers_who_write_are_never_at_work_together(works, places, root):
+async def test_without_git_two_begun_turns_that_write_are_never_at_work_together(
+    works, places, root
+):
     one, two = works.make_worker("one"), works.make_worker("two")
     reader = works.make_worker("reader", tools=("Read",))
     together = await order_of(places, (one, ""), (two, "a1b2c3d4"), (reader, ""))
@@ -150,35 +152,84 @@ async def test_with_git_only_those_of_one_worktree_wait_for_each_other(works, pl
     assert frozenset({"one", "two"}) not in together
 
 
-async def test_after_a_crash_the_running_writer_goes_on_before_one_that_waits(works):
-    """In one folder without git; the waiting one would be first by name."""
+async def test_a_shared_checkout_for_two_writers_is_refused(works):
+    """It is free again when its writer's turn has ended, and shared with those who read."""
+    read = ("Read",)
+    workers = {name: works.make_worker(name) for name in ("one", "two")}
+    works.plan.workers = {**workers, "reader": works.make_worker("reader", tools=read)}
+    works.scenario(SLOW)
+    await works.open()
+    running = await works.post("slow", "one")
+    await works.until(lambda: works.events(ev.MessageSeen, running), "it being seen")
+    refused = await works.ended(await works.post("quick", "two"))
+    assert refused.outcome == "failed"
+    assert refused.reason.startswith(f"two cannot write in {works.project} while one does: without")
+    assert "git init" in refused.reason
+    assert (await works.ended(await works.post("quick", "reader"))).outcome == "done"
+    assert not works.events(ev.TurnEnded, running)
+    assert (await works.ended(running)).outcome == "done"
+    assert (await works.ended(await works.post("quick", "two"))).outcome == "done"
+
+
+async def test_who_begins_to_write_in_a_shared_checkout_finds_no_other_cli_in_it(works):
+    """What a CLI left running behind its turn would go on writing there."""
+    works.plan.workers = {name: works.make_worker(name) for name in ("one", "two")}
+    await works.open()
+    await works.ended(await works.post("quick", "one"))
+    first = works.row()
+    assert first.state == "open"
+    await works.ended(await works.post("quick", "two"))
+    (ended,) = works.events(ev.SessionEnded)
+    assert (ended.session, ended.reason) == (first.session, "another writes in its folder")
+    await works.ended(await works.post("again", "one"))
+    assert works.row().resume_key == first.fresh_key
+
+
+async def test_after_a_crash_the_running_writer_goes_on_and_one_that_comes_is_refused(works):
+    """The one that comes would be first by name."""
     works.plan.workers = {name: works.make_worker(name) for name in ("a-first", "z-last")}
     works.scenario(SLOW)
     await works.open()
     running = await works.post("slow", "z-last")
     await works.until(lambda: works.events(ev.MessageSeen, running), "it being seen")
-    waiting = await works.post("quick", "a-first")
+    await works.inbox.stop()
+    await works.journal.append(ev.MessageQueued("m2", "a-first", "a-first-owner", "quick", "owner"))
     await works.crash()
     await works.open()
-    assert (await works.ended(waiting)).outcome == "done"
-    moves = [
-        (type(event).__name__, event.message)
-        for event in works.events(ev.TurnStarted | ev.TurnEnded)
-    ]
-    assert moves == [
-        *(("TurnStarted", running), ("TurnEnded", running)),
-        *(("TurnStarted", waiting), ("TurnEnded", waiting)),
-    ]
+    assert (await works.ended("m2")).outcome == "failed"
+    assert (await works.ended(running)).outcome == "done"
 
 
-async def test_a_writer_that_waits_can_be_cancelled(works):
+@pytest.fixture
+async def two_writers(works):
+    """The turn of one runs, the turn of two was parked and is told to go on; gives both."""
     works.plan.workers = {name: works.make_worker(name) for name in ("one", "two")}
-    works.scenario(SLOW)
+    works.scenario(
+        "turns: [{match: long, limit: {window: week, resets_in_s: 3600}},"
+        " {match: slow, hang: 1, say: Late.}]\ndefault: {say: ok}\n"
+    )
     await works.open()
+    parked = await works.post("long", "two")
+    await works.parked(parked)
     running = await works.post("slow", "one")
     await works.until(lambda: works.events(ev.MessageSeen, running), "it being seen")
-    waiting = await works.post("quick", "two")
-    assert await works.inbox.cancel(waiting, "owner", "no more") == "queued"
-    await works.ended(running)
-    assert not works.events(ev.TurnStarted, waiting)
-    assert works.state_of(waiting) == "cancelled"
+    await works.inbox.resume("two", "owner")
+    return running, parked
+
+
+async def test_a_begun_turn_waits_until_the_shared_checkout_is_free(works, two_writers):
+    running, parked = two_writers
+    assert (await works.ended(parked)).outcome == "done"
+    order = [
+        (type(event).__name__, event.message)
+        for event in works.events(ev.TurnResumed | ev.TurnEnded)
+    ]
+    assert order[:2] == [("TurnEnded", running), ("TurnResumed", parked)]
+
+
+async def test_a_writer_that_waits_can_be_cancelled(works, two_writers):
+    running, parked = two_writers
+    await works.inbox.cancel(parked, "owner", "no more")
+    assert (await works.ended(parked)).outcome == "cancelled"
+    assert not works.events(ev.TurnResumed, parked)
+    assert (await works.ended(running)).outcome == "done"

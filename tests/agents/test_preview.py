@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amiral.agents.preview import MOST, preview
+from amiral.agents.preview import MOST, preview, seen_from
 
 
 def shown(**given):
-    return preview(json.dumps(given))
+    return preview(json.dumps(given), "/shop")
 
 
 @pytest.mark.parametrize(
@@ -28,15 +28,35 @@ def shown(**given):
         ({"path": "a", "old": "x", "new": "x"}, ["path: a", "-x", "+x"]),
         ({"old": 1, "new": "x"}, ["old: 1", "new: x"]),
         ({"file_path": "a.py", "content": "x\ny"}, ["file_path: a.py", "+x", "+y"]),
+        ({"file_path": "a.py", "content": "x\n"}, ["file_path: a.py", "+x"]),
+        ({"file_path": "a.py", "content": "x\n\n"}, ["file_path: a.py", "+x", "+"]),
+        ({"file_path": "a.py", "content": ""}, ["file_path: a.py", 'content: ""']),
+        ({"old": "a\nb\n", "new": "a\n"}, [" a", "-b"]),
+        ({"old": "a", "new": "a\n"}, [" a", "+"]),
         ({"content": ["x"]}, ['content: ["x"]']),
         (
             {"file_path": "a", "edits": [{"old_string": "x", "new_string": "y", "all": True}]},
             ["file_path: a", "-x", "+y", "all: true"],
         ),
         ({"edits": ["odd"]}, ['edits: ["odd"]']),
+        ({"edits": [1]}, ["edits: [1]"]),
         (
-            {"path": "a b", "paths": ["a", "b"], "cwd": "/shop"},
-            ["path: a b", 'paths: ["a","b"]', "cwd: /shop"],
+            {"paths": ["/shop/a", "b", 1], "cwd": "/shop", "command": "cat a"},
+            ["cat a", "cwd: .", "path: a", "path: b", "path: 1"],
+        ),
+        ({"paths": "a"}, ["paths: a"]),
+        (
+            {
+                "changes": [
+                    {"path": "/shop/a", "deleted": True},
+                    {"path": "/shop/b", "diff": "@@ -1 +1 @@\n-x\n+y\n"},
+                    {"path": "/shop/c", "diff": ""},
+                ]
+            },
+            [
+                *("path: a", "deleted: true", "path: b", "@@ -1 +1 @@", "-x", "+y"),
+                *("path: c", 'diff: ""'),
+            ],
         ),
         ({}, [""]),
     ],
@@ -47,7 +67,30 @@ def test_all_arguments_are_shown(given, lines):
 
 @pytest.mark.parametrize("arguments", ["no json", "[1]", "[" * 100_000])
 def test_what_is_no_object_is_shown_as_it_is(arguments):
-    assert preview(arguments)[:6] == arguments[:6]
+    assert preview(arguments, "/shop")[:6] == arguments[:6]
+
+
+@pytest.mark.parametrize(
+    ("path", "seen"),
+    [
+        ("/shop/src/a.py", "src/a.py"),
+        ("/shop", "."),
+        ("/shop/../etc/passwd", "/shop/../etc/passwd"),
+        ("/shop/a/../../etc", "/shop/a/../../etc"),
+        ("/shop//a", "/shop//a"),
+        ("/shop-evil/a", "/shop-evil/a"),
+        ("src/a.py", "src/a.py"),
+        ("", ""),
+    ],
+)
+def test_f4_a_path_is_shortened_only_where_it_surely_lies_in_the_workers_folder(path, seen):
+    assert seen_from("/shop", path) == seen
+    assert seen_from("", path) == path or path == ""
+
+
+def test_a_name_with_a_line_end_in_it_is_one_line_r54():
+    assert shown(file_path="a\nfile_path: b") == r'file_path: "a\nfile_path: b"'
+    assert shown(file_path="") == 'file_path: ""'
 
 
 def test_nothing_that_runs_is_hidden_r54():
@@ -83,5 +126,5 @@ def test_what_is_too_long_says_how_much_is_left_out():
     )
 )
 def test_every_preview_is_visible(given):
-    text = preview(json.dumps(given))
+    text = preview(json.dumps(given), "/shop")
     assert all(one.isprintable() or one in "\n\t" for one in text)

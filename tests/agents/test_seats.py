@@ -79,8 +79,34 @@ async def test_s3_27_a_worker_reads_what_it_may_do_and_is_given_it(seats, works)
     assert seat.permissions is not None
     assert [rule.source for rule in seat.permissions.rules] == ["tools of dev"] * 3
     assert seat.enforcement == "enforced"
-    assert seat.identity.startswith("I am dev.\n\n## Your permissions\n")
+    told, fence = await seats.enclose(scripted.DRIVER, seat)
+    assert told.identity.startswith("I am dev.\n\n## Your permissions\n")
+    assert "Nothing of the folder you work in can be written." in told.identity
+    assert (told, fence is not None) == (replace(seat, identity=told.identity), True)
     assert seat_digest(seat) != seat_digest(replace(seat, enforcement=Enforcement.NONE))
+
+
+async def test_what_was_compiled_is_told_once_a_launch_and_parts_no_sessions(
+    seats, works, tmp_path
+):
+    seat = await seats.take(works.make_worker(tools=("Write",)), "", "fresh")
+    before, _ = await seats.enclose(scripted.DRIVER, seat)
+    (tmp_path / "shop" / ".mcp.json").write_text("{}")
+    after, _ = await seats.enclose(scripted.DRIVER, seat)
+    assert ".mcp.json is protected by name" in after.identity != before.identity
+    again = await seats.take(works.make_worker(tools=("Write",)), "", "fresh")
+    assert seat_digest(again) == seat_digest(seat)
+
+
+async def test_without_permissions_a_worker_is_told_nothing_of_any(seats, works):
+    seat = await seats.take(works.make_worker(), "", "fresh")
+    assert await seats.enclose(scripted.DRIVER, seat) == (seat, None)
+
+
+async def test_who_works_in_a_worktree_is_told_that_git_only_looks(seats, works):
+    seat = await seats.take(works.make_worker(tools=("Read",)), "", "fresh")
+    told, _ = await seats.enclose(scripted.DRIVER, replace(seat, git_folders=("/repo/.git",)))
+    assert told.identity.endswith("amiral commits it.")
 
 
 async def test_a_workers_own_folders_are_private(seats, works, tmp_path):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from amiral.agents.approval import CHANGED, digest_of
 from amiral.agents.judging import Judgement
 from amiral.agents.questions import Asking
 from amiral.agents.wish import Wish
@@ -60,7 +61,10 @@ async def too_late(works, approval):
 
 
 def approvals(works):
-    kinds = (ev.ApprovalAnswered, ev.ApprovalExpired, ev.ApprovalVoided)
+    kinds = (
+        *(ev.ApprovalAnswered, ev.ApprovalExpired),
+        *(ev.ApprovalWithdrawn, ev.ApprovalVoided),
+    )
     return [one for one in works.events() if isinstance(one, kinds)]
 
 
@@ -113,6 +117,7 @@ async def test_two_questions_are_answered_in_any_order(works):
     message = await works.post()
     first, second = await requests(works, 2)
     await answer(works, second, allow=False)
+    await works.until(lambda: told(works))
     await answer(works, first)
     assert (await works.ended(message)).outcome == "done"
     assert [(ask, allow) for ask, allow, _ in told(works)] == [("a2", False), ("a1", True)]
@@ -157,6 +162,61 @@ async def test_h4_a_request_that_changes_after_it_was_asked_is_denied(works):
     assert len(works.events(ev.ApprovalAsked)) == 1
 
 
+async def test_h4_what_was_allowed_once_is_not_allowed_with_another_content(works):
+    changed = ["show", asked(command="rm -rf /")]
+    works.stub("message", "seen", ["show", asked()], "answer", changed, "answer", "final")
+    await works.open()
+    message = await works.post()
+    (approval,) = await requests(works)
+    await answer(works, approval)
+    assert (await works.ended(message)).outcome == "done"
+    assert told(works) == [("a1", True, ""), ("a1", False, CHANGED)]
+    assert len(works.events(ev.ApprovalAsked)) == 1
+
+
+@pytest.mark.parametrize("crashes", [0, 1])
+async def test_h4_the_answer_of_a_rule_is_to_the_content_it_judged(works, crashes):
+    """Replayed: the CLI repeats its question under the same id, with another command in it."""
+    works.plan.asking = Asking(lambda *_: Judgement(Posture.ALLOW, ""))
+    changed = ["show", asked(command="rm -rf /")]
+    steps = (["show", asked()], "answer", "interrupt", changed, "answer", "final")
+    works.stub("message", "seen", *steps)
+    await works.open()
+    message = await works.post()
+    await works.until(lambda: told(works))
+    for _ in range(crashes):
+        await works.crash()
+        await works.open()
+    session = await works.sessions.find(works.row())
+    await works.until(lambda: session.position > session.row.snapshot_at)
+    await session.write([works.input("interrupt")])
+    await works.until(lambda: len(told(works)) == 2)
+    assert told(works) == [("a1", True, ""), ("a1", False, CHANGED)]
+    given = [(one.allowed, one.digest) for one in works.events(ev.PermissionAnswered)]
+    first, second = (
+        digest_of("Bash", f'{{"command":"{command}"}}') for command in ("git push", "rm -rf /")
+    )
+    assert given == [(True, first), (False, second)]
+    assert (await works.ended(message)).outcome == "done"
+
+
+@pytest.mark.parametrize("posture", [Posture.ASK, Posture.ALLOW])
+async def test_h4_an_answer_is_to_one_turn_and_a_question_replayed_in_the_next_is_judged_anew(
+    works, posture
+):
+    works.plan.asking = Asking(lambda *_: Judgement(posture, ""))
+    works.stub(*["message", "seen", ["show", asked()], "answer", "final"] * 2)
+    await works.open()
+    for allow in (True, False):
+        message = await works.post()
+        if posture is Posture.ASK:
+            (approval,) = await requests(works)
+            await answer(works, approval, allow=allow)
+        assert (await works.ended(message)).outcome == "done"
+    expected = [True, False] if posture is Posture.ASK else [True, True]
+    assert [one[1] for one in told(works)] == expected
+
+
 async def test_a_question_that_is_repeated_is_one_request(works):
     works.stub("message", "seen", ["show", asked()], ["show", asked()], "answer", "final")
     await works.open()
@@ -178,6 +238,48 @@ class Refusing:
         raise Broken("the disk is full")
 
 
+async def test_a_question_its_cli_takes_back_can_be_answered_no_more(works):
+    back = {"type": "withdrawn", "ask": "a1"}
+    works.stub("message", "seen", ["show", asked()], "interrupt", ["show", back], "hold")
+    await works.open()
+    await works.post()
+    (approval,) = await requests(works)
+    session = await works.sessions.find(works.row())
+    await session.write([works.input("interrupt")])
+    await works.until(lambda: approvals(works))
+    assert approvals(works) == [ev.ApprovalWithdrawn(approval.id, approval.turn, "dev")]
+    late = await too_late(works, approval)
+    assert late.startswith(f"request {approval.id} was withdrawn by dev itself at 20")
+    assert works.approvals.waiting() == []
+    await works.crash()
+    await works.open()
+    assert await too_late(works, approval) == late
+    assert told(works) == []
+
+
+async def test_a_question_taken_back_and_asked_again_is_denied(works):
+    back = {"type": "withdrawn", "ask": "a1"}
+    again = (["show", asked()], ["show", back], "interrupt", ["show", asked()])
+    works.stub("message", "seen", *again, "answer", "final")
+    await works.open()
+    message = await works.post()
+    await works.until(lambda: approvals(works))
+    session = await works.sessions.find(works.row())
+    await session.write([works.input("interrupt")])
+    assert (await works.ended(message)).outcome == "done"
+    assert told(works) == [("a1", False, "denied: the request had been withdrawn")]
+
+
+async def test_what_was_taken_back_without_being_asked_changes_nothing(works):
+    back = {"type": "withdrawn", "ask": "a2"}
+    works.stub("message", "seen", ["show", back], ["show", asked()], "answer", "final")
+    await works.open()
+    message = await works.post()
+    (approval,) = await requests(works)
+    await answer(works, approval)
+    assert (await works.ended(message)).outcome == "done"
+
+
 async def test_an_answer_that_cannot_be_stored_is_not_given(works):
     works.stub("message", "seen", ["show", asked()], "answer", "final")
     await works.open()
@@ -193,18 +295,6 @@ async def test_an_answer_that_cannot_be_stored_is_not_given(works):
         await refusing.answer(approval.id, allow=True, by="owner")
     assert works.approvals.waiting() == [approval]
     assert told(works) == []
-
-
-async def test_without_a_surface_what_would_be_asked_is_denied_with_the_reason(works):
-    works.plan.asking = Asking(asks, has_surface=False)
-    works.stub("message", "seen", ["show", asked()], "answer", "final")
-    await works.open()
-    assert (await works.answer()).outcome == "done"
-    heard = f"denied, as nobody can be asked here: {WHY}"
-    assert told(works) == [("a1", False, heard)]
-    (answered,) = works.events(ev.PermissionAnswered)
-    assert (answered.allowed, answered.reason) == (False, heard)
-    assert not works.events(ev.ApprovalAsked)
 
 
 # ------------------------------------------------------------------ expired
@@ -317,7 +407,7 @@ async def test_a_stop_takes_the_request_back_and_nothing_is_answered_under_it(wo
     works.kill((await works.launched()).cli)
     assert (await works.ended(message)).outcome == "stopped"
     (voided,) = approvals(works)
-    assert voided.reason == "its turn has ended: stopped"
+    assert voided.reason == f"emergency stop {stop.stop_id}: enough"
     works.brake.release(stop.stop_id)
     assert "ended without an answer" in await too_late(works, approval)
 
@@ -398,7 +488,9 @@ async def test_p01_an_answer_that_was_written_is_not_written_again(works):
     for _ in range(2):
         await works.crash()
         await works.open()
-    assert works.inputs() == {message: "written", "answer-a1": "written"}
+    written = works.inputs()
+    assert len(written) == 2
+    assert set(written.values()) == {"written"}
     session = await works.sessions.find(works.row())
     await session.write([works.input("interrupt")])
     assert (await works.ended(message)).outcome == "done"

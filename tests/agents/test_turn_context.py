@@ -157,8 +157,9 @@ async def test_two_workers_have_conversations_of_their_own(works):
     works.plan.workers["two"] = works.make_worker("two")
     works.scenario("default: {say: ok}")
     await works.open()
-    first, second = await works.post("a", "dev"), await works.post("b", "two")
+    first = await works.post("a", "dev")
     await works.ended(first)
+    second = await works.post("b", "two")
     await works.ended(second)
     keys = {(one.conversation, one.fresh_key) for one in works.events(ev.SessionOpened)}
     assert len(keys) == 2

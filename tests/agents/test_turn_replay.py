@@ -46,7 +46,7 @@ class Recorded(Sessions):
         self.journal, self.driver, self.place = journal, driver, folder
         self.session = None
 
-    def hold(self, _worker, _place):
+    def hold(self, _worker, _place, *, is_begun):
         return contextlib.nullcontext()
 
     async def acquire(self, _worker, _conversation, _place):

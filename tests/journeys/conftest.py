@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -161,3 +162,58 @@ def yard():
 @pytest.fixture
 def model():
     return Model
+
+
+CLAUDE = '[drivers.claude]\nenv = {ANTHROPIC_BASE_URL = "@"}\n'
+CODEX = """
+[drivers.codex.config]
+model_provider = "scripted"
+[drivers.codex.config.model_providers.scripted]
+name = "Scripted"
+base_url = "@/v1"
+wire_api = "responses"
+env_key = "SCRIPTED_KEY"
+"""
+
+
+class Real:
+    """Starts scripted models, and makes rigs whose workers are real CLIs with them behind."""
+
+    SETTINGS: Mapping[str, str] = {"claude": CLAUDE, "codex": CODEX}
+    LOGINS: Mapping[str, dict[str, str]] = {
+        "claude": {"ANTHROPIC_API_KEY": "sk-ant-api03-dummy-0123456789"},
+        "codex": {"SCRIPTED_KEY": "sk-dummy-0123456789abcdef"},
+    }
+
+    def __init__(self, yard, clis):
+        self._yard, self._clis = yard, clis
+        self._models: list[Model] = []
+
+    def rig(self, drivers, scenario, more="", *, settings=None, login=None, root="", environ=None):
+        """Give a rig that is not started, where there is none but these CLIs, and its model.
+
+        `more` is added to its amiral.toml; `settings` and `login` take the place of the usual ones,
+        `@` being the model's address.
+        """
+        names = drivers.split()
+        served = Model(scenario, root)
+        self._models.append(served.__enter__())
+        lacking = (name for name in self.SETTINGS if name not in names)
+        parts = [f'[drivers.{name}]\ncommand = ["no-such-cli"]\n' for name in lacking]
+        parts += [settings] if settings is not None else [self.SETTINGS[name] for name in names]
+        env = {"AMIRAL_CLIS": [self._clis(name) for name in names][-1]}
+        for name in names:
+            env |= self.LOGINS[name] if login is None else login
+        config = "".join(parts).replace("@", served.url)
+        return self._yard.rig(more + config, env | (environ or {})), served
+
+    def clear(self):
+        for served in self._models:
+            served.__exit__()
+
+
+@pytest.fixture
+def real(yard, clis):
+    real = Real(yard, clis)
+    yield real
+    real.clear()

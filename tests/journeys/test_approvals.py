@@ -95,7 +95,7 @@ def test_a_change_of_a_file_is_shown_as_what_would_stand_there(shop, yard):
     rig = shop(write)
     message = rig.post("/w:tester new prices")
     request = waiting(rig)
-    assert request["preview"].split("\n") == ["path: prices.txt", "+tea 2", "+"]
+    assert request["preview"].split("\n") == ["path: prices.txt", "+tea 2"]
     rig.ask("approve-request", request["id"], "allow", "--digest", request["digest"])
     assert rig.answer(message)["outcome"] == "done"
     assert effects(rig) == ["Write"]

@@ -5,20 +5,6 @@ import pytest
 from amiral.testbench.rig import until
 
 pytestmark = pytest.mark.isolated
-CLAUDE = '[drivers.claude]\nenv = {ANTHROPIC_BASE_URL = "@"}\n'
-CODEX = """
-[drivers.codex.config]
-model_provider = "scripted"
-[drivers.codex.config.model_providers.scripted]
-name = "Scripted"
-base_url = "@/v1"
-wire_api = "responses"
-env_key = "SCRIPTED_KEY"
-"""
-KEYS = {
-    "ANTHROPIC_API_KEY": "sk-ant-api03-dummy-0123456789",
-    "SCRIPTED_KEY": "sk-dummy-0123456789abcdef",
-}
 ASKS = {
     "default": "allow",
     "rules": [{"capability": "execute-bash", "match": "cp*", "posture": "ask"}],
@@ -28,16 +14,12 @@ BOTH = pytest.mark.parametrize("driver", ["claude", "codex"])
 
 
 @pytest.fixture
-def asking(yard, model, clis, hire):
+def asking(yard, real, hire):
     """Give a rig whose worker has to ask before it changes the prices."""
-    models = []
 
     def start(driver, ttl=60):
-        served = model(COPY, str(yard.folder / "shop") if driver == "claude" else "")
-        models.append(served.__enter__())
-        config = (CLAUDE if driver == "claude" else CODEX).replace("@", served.url)
-        config += f"[safety]\napproval_ttl_s = {ttl}\n"
-        rig = yard.rig(config, {"AMIRAL_CLIS": clis(driver), **KEYS})
+        root = str(yard.folder / "shop") if driver == "claude" else ""
+        rig, _ = real.rig(driver, COPY, f"[safety]\napproval_ttl_s = {ttl}\n", root=root)
         (rig.project / "prices.txt").write_text("tea 1")
         (rig.project / "new.txt").write_text("tea 2")
         hire(rig, {"tools": "all", "driver": driver, "permissions": ASKS})
@@ -46,9 +28,7 @@ def asking(yard, model, clis, hire):
         until(lambda: "tester" in rig.run("workers").out, "the worker", 5)
         return rig
 
-    yield start
-    for served in models:
-        served.__exit__()
+    return start
 
 
 def prices(rig):

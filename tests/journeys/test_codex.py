@@ -11,36 +11,18 @@ from amiral.testbench.rig import is_running, until
 
 pytestmark = pytest.mark.isolated
 ROOT = Path(__file__).parents[2]
-KEY = "sk-dummy-0123456789abcdef"
 WRITE = 'use: {tool: write, args: {path: made.txt, text: "made\\n"}}'
-CONFIG = """
-[drivers.claude]
-command = ["no-such-cli"]
-[drivers.codex.config]
-model_provider = "scripted"
-[drivers.codex.config.model_providers.scripted]
-name = "Scripted"
-base_url = "{url}/v1"
-wire_api = "responses"
-env_key = "SCRIPTED_KEY"
-"""
 
 
 @pytest.fixture
-def with_codex(yard, model, clis):
+def with_codex(real):
     """Give a function that starts a scripted model and a rig whose workers are Codex."""
-    models = []
 
-    def start(scenario, config=CONFIG, **environ):
-        served = model(scenario)
-        models.append(served.__enter__())
-        environ = {"AMIRAL_CLIS": clis("codex"), "SCRIPTED_KEY": KEY, **environ}
-        rig = yard.rig(config.replace("{url}", served.url), environ)
+    def start(scenario, settings=None, **environ):
+        rig, served = real.rig("codex", scenario, settings=settings, environ=environ)
         return rig.start(), served
 
-    yield start
-    for served in models:
-        served.__exit__()
+    return start
 
 
 def called(model, text: str) -> list[str]:
@@ -53,7 +35,7 @@ def outcome(rig, text: str) -> str:
     return str(rig.ask("say", text).json()["outcome"])
 
 
-def test_the_consultant_answers_and_cannot_write(with_codex):
+def test_the_consultant_answers_and_cannot_write(real, with_codex):
     """S0.28, S0.29."""
     rig, model = with_codex(
         f"turns: [{{match: what, say: It sells books.}}, {{match: make, {WRITE}}},"
@@ -69,7 +51,7 @@ def test_the_consultant_answers_and_cannot_write(with_codex):
     assert not (rig.project / "made.txt").exists()
     assert not any(answer["allowed"] for answer in rig.told("PermissionAnswered"))
     assert len(rig.told("SessionOpened")) == 1
-    assert KEY not in json.dumps(rig.events())
+    assert real.LOGINS["codex"]["SCRIPTED_KEY"] not in json.dumps(rig.events())
     assert "consultant" in model.main_calls[0].system.lower(), "the identity is told"
 
 
@@ -160,7 +142,7 @@ def test_an_emergency_stop_leaves_nothing(with_codex):
 
 def test_without_a_login_nothing_is_started_and_a_person_is_told_what_to_do(with_codex):
     """S3.53: a preflight, and a visible login-needed state."""
-    rig, model = with_codex("default: {say: ok}", '[drivers.claude]\ncommand = ["no-such-cli"]\n')
+    rig, model = with_codex("default: {say: ok}", "")
     until(lambda: "run `amiral login codex`" in rig.log(), "what `amiral up` tells")
     assert "run `amiral login codex`" in rig.run("doctor").out
     answer = rig.ask("say", "/c hello").json()
@@ -169,8 +151,10 @@ def test_without_a_login_nothing_is_started_and_a_person_is_told_what_to_do(with
     assert rig.told("SessionOpened") == [] and model.calls == []
 
 
-def test_a_configuration_codex_cannot_use_fails_the_turn_and_not_the_queue(with_codex):
-    config = CONFIG.replace('model_provider = "scripted"', 'model_provider = "nowhere"')
+def test_a_configuration_codex_cannot_use_fails_the_turn_and_not_the_queue(real, with_codex):
+    config = real.SETTINGS["codex"].replace(
+        'model_provider = "scripted"', 'model_provider = "nowhere"'
+    )
     rig, _ = with_codex("default: {say: ok}", config)
     for text in ("/c hello", "/c again"):
         answer = rig.ask("say", text).json()

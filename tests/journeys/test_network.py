@@ -5,26 +5,7 @@ import pytest
 from amiral.testbench.rig import until
 
 pytestmark = pytest.mark.isolated
-CLAUDE = """
-[sandbox]
-network = "none"
-[drivers.claude]
-env = {ANTHROPIC_BASE_URL = "{url}"}
-"""
-CODEX = """
-[sandbox]
-network = "none"
-[drivers.claude]
-command = ["no-such-cli"]
-[drivers.codex.config]
-model_provider = "scripted"
-[drivers.codex.config.model_providers.scripted]
-name = "Scripted"
-base_url = "{url}/v1"
-wire_api = "responses"
-env_key = "SCRIPTED_KEY"
-"""
-KEY = "sk-ant-dummy-0123456789abcdef"
+CLOSED = '[sandbox]\nnetwork = "none"\n'
 REACH = """
 turns:
   - match: reach
@@ -34,37 +15,28 @@ default: {say: ok}
 """
 
 
-@pytest.mark.parametrize(
-    ("program", "config", "login"),
-    [
-        pytest.param("claude", CLAUDE, {"ANTHROPIC_API_KEY": KEY}, id="claude"),
-        pytest.param("codex", CODEX, {"SCRIPTED_KEY": KEY}, id="codex"),
-    ],
-)
-def test_n1_a_cli_finishes_its_turn_and_its_commands_reach_nothing(
-    yard, model, clis, program, config, login
-):
-    environ = {"AMIRAL_CLIS": clis(program), **login}
+@pytest.mark.parametrize("driver", ["claude", "codex"])
+def test_n1_a_cli_finishes_its_turn_and_its_commands_reach_nothing(real, model, driver):
     with model("default: {say: ok}") as other:
         port = other.url.rpartition(":")[2]
-        with model(REACH.replace("{port}", port)) as served:
-            rig = yard.rig(config.replace("{url}", served.url), environ).start()
-            assert rig.ask("say", "/c hello").json()["outcome"] == "done"
-            said = rig.ask("say", "/d reach").json()
-            assert said["outcome"] == "done"
-            until(lambda: len(served.calls) >= 3, "the answer of the command")
-            assert not (rig.project / "out").exists()
-            assert other.calls == []
-
-
-def test_a_killed_process_is_followed_by_one_with_the_same_way_out(yard, model, clis):
-    environ = {"AMIRAL_CLIS": clis("claude"), "ANTHROPIC_API_KEY": KEY}
-    with model("turns: [{match: slow, hang: 3, say: Late.}]\ndefault: {say: ok}") as served:
-        rig = yard.rig(CLAUDE.replace("{url}", served.url), environ).start()
-        message = rig.post("/c slow")
-        until(lambda: any(call.is_main for call in served.calls), "the call of the model")
-        rig.kill()
+        rig, served = real.rig(driver, REACH.replace("{port}", port), CLOSED)
         rig.start()
-        assert rig.answer(message)["outcome"] == "done"
-        assert rig.ask("say", "/c next").json()["outcome"] == "done"
-        assert len(rig.told("SessionOpened")) == 1
+        assert rig.ask("say", "/c hello").json()["outcome"] == "done"
+        said = rig.ask("say", "/d reach").json()
+        assert said["outcome"] == "done"
+        until(lambda: len(served.calls) >= 3, "the answer of the command")
+        assert not (rig.project / "out").exists()
+        assert other.calls == []
+
+
+def test_a_killed_process_is_followed_by_one_with_the_same_way_out(real):
+    slow = "turns: [{match: slow, hang: 3, say: Late.}]\ndefault: {say: ok}"
+    rig, served = real.rig("claude", slow, CLOSED)
+    rig.start()
+    message = rig.post("/c slow")
+    until(lambda: any(call.is_main for call in served.calls), "the call of the model")
+    rig.kill()
+    rig.start()
+    assert rig.answer(message)["outcome"] == "done"
+    assert rig.ask("say", "/c next").json()["outcome"] == "done"
+    assert len(rig.told("SessionOpened")) == 1

@@ -12,6 +12,7 @@ class State(StrEnum):
     ALLOWED = "allowed"
     DENIED = "denied"
     EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
     VOID = "void"
 
 
@@ -76,6 +77,8 @@ def verdict(approval: Approval, digest: str) -> Verdict:
             return Verdict(allowed=False, reason=f"denied by the {approval.by}{said}")
         case State.EXPIRED:
             return Verdict(allowed=False, reason="denied: nobody answered in time")
+        case State.WITHDRAWN:
+            return Verdict(allowed=False, reason="denied: the request had been withdrawn")
         case _:
             return Verdict(allowed=False, reason=approval.reason or "nobody has answered")
 

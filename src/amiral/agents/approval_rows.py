@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import singledispatch
 from typing import Any, Final
 
-from amiral.agents.approval import Approval, State, Verdict
+from amiral.agents.approval import CHANGED, Approval, State, Verdict
 from amiral.base import events as ev
 from amiral.base.errors import NotFound
 from amiral.base.nearest import did_you_mean
@@ -22,8 +22,8 @@ create table if not exists approvals(
 create index if not exists approvals_ask on approvals(session, ask);
 create index if not exists approvals_waiting on approvals(asked_ms) where state = 'waiting';
 create table if not exists given_answers(
-  session text not null, ask text not null, turn text not null, allowed integer not null,
-  reason text not null, primary key (session, ask));
+  session text not null, ask text not null, turn text not null, digest text not null,
+  allowed integer not null, reason text not null, primary key (session, ask));
 """
 
 _SELECT: Final = (
@@ -66,6 +66,11 @@ def _(event: ev.ApprovalExpired, stamped: Stamped, write: Write) -> None:
 
 
 @project.register
+def _(event: ev.ApprovalWithdrawn, stamped: Stamped, write: Write) -> None:
+    _end(event.approval, State.WITHDRAWN, stamped, write)
+
+
+@project.register
 def _(event: ev.ApprovalVoided, stamped: Stamped, write: Write) -> None:
     _end(event.approval, State.VOID, stamped, write)
     write("update approvals set reason = ? where id = ?", (event.reason, event.approval))
@@ -76,8 +81,8 @@ def _(event: ev.PermissionAnswered, stamped: Stamped, write: Write) -> None:
     """Kept as long as the question may be read again, so that its answer is the same then."""
     del stamped
     write(
-        "insert or ignore into given_answers values (?, ?, ?, ?, ?)",
-        (event.session, event.ask, event.turn, event.allowed, event.reason),
+        "insert or ignore into given_answers values (?, ?, ?, ?, ?, ?)",
+        (event.session, event.ask, event.turn, event.digest, event.allowed, event.reason),
     )
 
 
@@ -119,16 +124,21 @@ def named(read: Rows, typed: str) -> Approval:
     raise NotFound(f"no request {one_line(typed, 40)!r}{hint}", "`amiral approvals` lists them")
 
 
-def of_question(read: Rows, session: str, ask: str) -> Approval | None:
-    """Read the approval a question was made, None when it was made none."""
-    found = read(f"{_SELECT} where session = ? and ask = ?", session, ask)
+def of_question(read: Rows, session: str, turn: str, ask: str) -> Approval | None:
+    """Read the approval a question of a turn was made, None when it was made none."""
+    found = read(f"{_SELECT} where session = ? and ask = ? and turn = ?", session, ask, turn)
     return _approval(found[0]) if found else None
 
 
-def given(read: Rows, session: str, ask: str) -> Verdict | None:
-    """Read how a question was answered at once, None when it was not."""
-    sql = "select allowed, reason from given_answers where session = ? and ask = ?"
-    for allowed, reason in read(sql, session, ask):
+def given(read: Rows, session: str, ask: str, digest: str) -> Verdict | None:
+    """Read how a question was answered at once, None when it was not.
+
+    With another content than it had then, it is denied (H4).
+    """
+    sql = "select digest, allowed, reason from given_answers where session = ? and ask = ?"
+    for answered, allowed, reason in read(sql, session, ask):
+        if answered != digest:
+            return Verdict(allowed=False, reason=CHANGED)
         return Verdict(bool(allowed), reason)
     return None
 

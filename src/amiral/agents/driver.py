@@ -105,11 +105,6 @@ class Login:
 NO_LOGIN = Login()
 
 
-def login_by(*variables: str) -> Callable[[Mapping[str, object]], Login]:
-    """Give the `login` of a driver that variables alone log in, whatever its options."""
-    return lambda options: Login(variables)  # noqa: ARG005 options change nothing
-
-
 @dataclass(frozen=True)
 class Opened:
     """The CLI told who it is. Fields it does not tell are empty."""
@@ -150,6 +145,13 @@ class Asked:
     tool: str
     summary: str
     arguments: str
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """The CLI does not wait for the answer of this question any more."""
+
+    ask: str
 
 
 @dataclass(frozen=True)
@@ -217,9 +219,8 @@ class Noise:
     text: str
 
 
-Signal = (
-    Opened | Seen | Said | Used | Asked | Refused | Limited | Nearing | Retrying | Finished | Noise
-)
+_Work = Opened | Seen | Said | Used | Asked | Withdrawn | Refused
+Signal = _Work | Limited | Nearing | Retrying | Finished | Noise
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,12 @@ def json_line(value: Mapping[str, object]) -> str:
 def summary(arguments: Fields) -> str:
     """Sum up a tool's arguments in one line: the one that tells most, else all as JSON."""
     told = next((arguments.text(name) for name in _TELLING if arguments.text(name)), "")
-    words = " ".join((told or arguments.as_json())[: _LONGEST_SUMMARY * 2].split())
+    return in_one_line(told or arguments.as_json())
+
+
+def in_one_line(text: str) -> str:
+    """Fit a text into the one line of a summary."""
+    words = " ".join(text[: _LONGEST_SUMMARY * 2].split())
     return words if len(words) <= _LONGEST_SUMMARY else words[: _LONGEST_SUMMARY - 1] + "…"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from amiral.agents.approval import digest_of
 from amiral.agents.driver import (
     Asked,
     Finished,
@@ -148,10 +149,14 @@ def _tell_of_turn(signal: Signal, now: Now, position: ev.Position) -> ev.Event |
 
 @dataclass(frozen=True)
 class Question:
-    """A permission question, with the driver's state it was asked in."""
+    """A permission question, with the driver's state it was asked in.
+
+    One that `is_withdrawn` waits for no answer any more.
+    """
 
     state: object
     asked: Asked
+    is_withdrawn: bool = False
 
 
 @dataclass(frozen=True)
@@ -189,6 +194,7 @@ def told(line: Folded, now: Now, answers: Iterable[Answer], noise: int) -> Itera
             ask=given.asked.ask,
             allowed=given.allowed,
             reason=given.reason,
+            digest=digest_of(given.asked.tool, given.asked.arguments),
         )
 
 

@@ -4,14 +4,15 @@ The home is the agent's own: it may hold links to anywhere, pipes, folders in th
 None of them is followed.
 """
 
+import contextlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Container, Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from amiral.agents.clearing import clear_away
+from amiral.agents.clearing import clear_away, opened
 from amiral.agents.driver import Driver, FileToWrite
 from amiral.store.files import write_atomic
 
@@ -33,41 +34,48 @@ def write_home(
     (S3.17-19, F6). A merged file keeps the CLI's own part.
     """
     told = {file.path: file for file in files}
-    for pattern in owned:
-        for path in list(_matching(home, tuple(pattern.split("/")))):
-            if str(path.relative_to(home)) not in told:
-                clear_away(path)
-    for name, file in told.items():
-        path = _place(home, name)
-        write_atomic(path, _merged(driver, _found(path), file) if file.is_merged else file.text)
+    with opened(str(home)) as folder:
+        for pattern in owned:
+            _clear(folder, "", pattern.split("/"), told)
+        for name, file in told.items():
+            _write(folder, name.split("/"), driver, file)
 
 
-def _matching(folder: Path, pattern: tuple[str, ...]) -> Iterator[Path]:
-    """Find what matches, a link in the way being what matches itself."""
+def _clear(folder: int, where: str, pattern: list[str], kept: Container[str]) -> None:
+    """Remove what matches, a link in the way being what matches itself."""
     with os.scandir(folder) as listed:
-        entries = list(listed)
-    for entry in entries:
-        if not fnmatchcase(entry.name, pattern[0]):
+        names = [entry.name for entry in listed if fnmatchcase(entry.name, pattern[0])]
+    for name in names:
+        if len(pattern) == 1 or _is(stat.S_ISLNK, folder, name):
+            if where + name not in kept:
+                clear_away(name, folder)
             continue
-        if len(pattern) == 1 or entry.is_symlink():
-            yield Path(entry.path)
-        elif entry.is_dir(follow_symlinks=False):
-            yield from _matching(Path(entry.path), pattern[1:])
+        with contextlib.suppress(OSError), opened(name, folder) as inner:
+            _clear(inner, f"{where}{name}/", pattern[1:], kept)
 
 
-def _place(home: Path, name: str) -> Path:
-    """Make the folders of a file, with nothing but a plain file in its place."""
-    path = home
-    *folders, last = name.split("/")
-    for part in folders:
-        path = path / part
-        if path.is_symlink() or not path.is_dir():
-            clear_away(path)
-            path.mkdir()
-    path = path / last
-    if path.is_symlink() or not path.is_file():
-        clear_away(path)
-    return path
+def _write(folder: int, place: list[str], driver: Driver[Any], file: FileToWrite) -> None:
+    """Make the folders of a file, and write it with nothing but a plain file in its place."""
+    name, *below = place
+    is_wanted = stat.S_ISDIR if below else stat.S_ISREG
+    if not _is(is_wanted, folder, name):
+        clear_away(name, folder)
+        if below:
+            os.mkdir(name, dir_fd=folder)
+    if below:
+        with opened(name, folder) as inner:
+            _write(inner, below, driver, file)
+        return
+    text = _merged(driver, _found(folder, name), file) if file.is_merged else file.text
+    # The one path that leads into an open folder, wherever it lies by now.
+    write_atomic(Path(f"/proc/self/fd/{folder}") / name, text)
+
+
+def _is(is_wanted: Callable[[int], bool], folder: int, name: str) -> bool:
+    try:
+        return is_wanted(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _merged(driver: Driver[Any], found: str, file: FileToWrite) -> str:
@@ -78,10 +86,10 @@ def _merged(driver: Driver[Any], found: str, file: FileToWrite) -> str:
         return driver.merged("", file.text)
 
 
-def _found(path: Path) -> str:
+def _found(folder: int, name: str) -> str:
     """Read what the CLI left in a file of its own; "" for what is none, or too long."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     except OSError:
         return ""
     with os.fdopen(handle, "rb") as file:

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 from amiral.agents.driver import Asked
 from amiral.agents.fields import Fields, read_fields
-from amiral.agents.worker import ALL_TOOLS, Worker
+from amiral.agents.worker import Worker
 from amiral.base.errors import AmiralError
 from amiral.permissions.rules import (
+    ALL_TOOLS,
+    SHELL_TOOL,
+    WRITING_TOOLS,
     Capability,
     Decision,
     Permissions,
@@ -19,9 +22,9 @@ from amiral.permissions.rules import (
 )
 from amiral.permissions.shell import decide_command
 
-_WRITING = frozenset({"Write", "Edit", "NotebookEdit", "MultiEdit"})
 _READING = frozenset({"Read", "NotebookRead"})
 _SEARCHING = frozenset({"Glob", "Grep", "LS"})
+FILE_TOOLS = WRITING_TOOLS | _READING | _SEARCHING
 _PLACES = ("file_path", "notebook_path", "path")
 
 
@@ -74,18 +77,33 @@ def judge(permissions: Permissions | None, worker: Worker, asked: Asked, cwd: st
 
 
 def _decide(permissions: Permissions, tool: str, given: Fields, cwd: str) -> Decision:
-    if tool in _WRITING:
-        return _decide_paths(permissions, Capability.WRITE, list(_places(given)), cwd)
+    if tool in WRITING_TOOLS:
+        return _decide_change(permissions, given, cwd)
     if tool in _READING:
         return _decide_paths(permissions, Capability.READ, list(_places(given)), cwd)
     if tool in _SEARCHING:
         return _decide_paths(permissions, Capability.READ, [_searched(tool, given)], cwd)
-    if tool == "Bash" and given.text("command"):
+    if tool == SHELL_TOOL and given.text("command"):
         return decide_command(permissions, given.text("command"), cwd)
-    if tool == "Bash":
+    if tool == SHELL_TOOL:
         return _strictest(permissions, Capability.EXECUTE)
     reason = f"no rule is about {tool}; the default is {permissions.default}"
     return Decision(permissions.default, None, reason, advisory=False)
+
+
+def _decide_change(permissions: Permissions, given: Fields, cwd: str) -> Decision:
+    """Each of the `changes` of a patch has a `path`, and `deleted` when that is gone afterwards.
+
+    One that does not say what it is about may do both.
+    """
+    changes = given.items("changes")
+    gone = [one.text("path") for one in changes if "deleted" in one.values]
+    written = [one.text("path") for one in changes if "deleted" not in one.values]
+    written += _places(given)
+    parts = ((Capability.WRITE, written), (Capability.DELETE, gone))
+    is_silent = not written and not gone
+    found = [_decide_paths(permissions, *part, cwd) for part in parts if part[1] or is_silent]
+    return max(found, key=lambda decision: decision.posture.severity)
 
 
 def _decide_paths(
@@ -108,11 +126,9 @@ def _strictest(permissions: Permissions, capability: Capability) -> Decision:
 
 
 def _places(given: Fields) -> Iterator[str]:
-    """Name the paths a file tool is about; those of a list stand beside their texts joined."""
-    listed = given.texts("paths")
-    yield from listed
-    if not listed:
-        yield from (given.text(name) for name in _PLACES if given.text(name))
+    """Name every path a file tool is about."""
+    yield from given.texts("paths")
+    yield from (given.text(name) for name in _PLACES if given.text(name))
 
 
 def _searched(tool: str, given: Fields) -> str:

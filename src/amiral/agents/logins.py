@@ -1,9 +1,10 @@
 """The logins amiral keeps: one folder for each CLI, lent to every worker by links, never copied."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from amiral.agents.clearing import clear_away
+from amiral.agents.clearing import clear_away, opened
 from amiral.agents.driver import Login
 from amiral.base.errors import Denied
 from amiral.store.files import ensure_private_folder
@@ -26,11 +27,18 @@ def lend_login(driver: str, place: Path, login: Login, env: Mapping[str, str], h
         raise Denied(f"driver {driver}: login needed", how_to_log_in(driver, login))
     if login.files:
         ensure_private_folder(place)
-    for file in login.files:
-        link = home / file
-        if not (link.is_symlink() and link.readlink() == place / file):
-            clear_away(link)
-            link.symlink_to(place / file)
+    with opened(str(home)) as folder:
+        for file in login.files:
+            if not _leads_to(place / file, file, folder):
+                clear_away(file, folder)
+                os.symlink(place / file, file, dir_fd=folder)
+
+
+def _leads_to(place: Path, name: str, folder: int) -> bool:
+    try:
+        return os.readlink(name, dir_fd=folder) == str(place)
+    except OSError:
+        return False
 
 
 def how_to_log_in(driver: str, login: Login) -> str:

@@ -1,14 +1,14 @@
 """The permission questions of running turns: judged, put before the owner, answered once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amiral.agents import approval_rows as rows
-from amiral.agents.approval import CHANGED, Verdict, digest_of, expiry_ms, verdict
+from amiral.agents.approval import CHANGED, Approval, Verdict, digest_of, expiry_ms, verdict
 from amiral.agents.beginning import Running
-from amiral.agents.driver import Asked
+from amiral.agents.driver import Asked, Withdrawn
 from amiral.agents.fold import Answer, Folded, Question
-from amiral.agents.judging import Judge, Judgement, by_tools
-from amiral.agents.preview import preview
+from amiral.agents.judging import FILE_TOOLS, Judge, Judgement, by_tools
+from amiral.agents.preview import preview, seen_from
 from amiral.base import events as ev
 from amiral.base.clock import Clock
 from amiral.base.failpoint import failpoint
@@ -18,19 +18,16 @@ from amiral.permissions.rules import Posture
 from amiral.store.journal import Journal, Rows
 
 _ID_LENGTH = 8
+_DIGEST_LENGTH = 16
 _LONGEST_LINE = 200
 
 
 @dataclass(frozen=True)
 class Asking:
-    """How questions are judged, and how many seconds one waits for the owner.
-
-    Without a surface on which the owner could answer, what a rule would ask is denied.
-    """
+    """How questions are judged, and how many seconds one waits for the owner."""
 
     judge: Judge = by_tools
     ttl_s: float = 3600.0
-    has_surface: bool = True
 
 
 class Questions:
@@ -50,21 +47,36 @@ class Questions:
         """
         answers: list[Answer] = []
         requests: list[ev.Event] = []
-        for asked in (signal for signal in line.signals if isinstance(signal, Asked)):
-            question = Question(line.state, asked)
-            if (given := rows.given(self._journal.rows, turn.session.id, asked.ask)) is not None:
-                answers.append(_answer(turn, question, given))
-            elif self._is_known(turn, asked):
-                turn.asked[asked.ask] = question
-            elif line.is_new:
-                judgement = self._judge(turn, asked)
-                if judgement.posture is not Posture.ASK:
-                    told = Verdict(judgement.posture is Posture.ALLOW, judgement.reason)
-                    answers.append(_answer(turn, question, told))
-                elif not turn.session.is_over:
-                    turn.asked[asked.ask] = question
-                    requests.append(self._request(turn, asked, judgement.reason))
+        for signal in line.signals:
+            if isinstance(signal, Withdrawn) and signal.ask in turn.asked:
+                turn.asked[signal.ask] = replace(turn.asked[signal.ask], is_withdrawn=True)
+            elif isinstance(signal, Asked):
+                heard = self._hear(turn, Question(line.state, signal), is_new=line.is_new)
+                if isinstance(heard, Answer):
+                    answers.append(heard)
+                elif heard is not None:
+                    requests.append(heard)
         return answers, requests
+
+    def _hear(self, turn: Running, question: Question, *, is_new: bool) -> Answer | ev.Event | None:
+        """Give the answer of one question, or what the owner is asked; None when it waits."""
+        asked = question.asked
+        given = rows.given(self._journal.rows, turn.session.id, asked.ask, _digest(question))
+        if given is not None:
+            return _answer(turn, question, given)
+        if self._is_known(turn, asked):
+            turn.asked[asked.ask] = question
+            return None
+        if not is_new:
+            return None
+        judgement = self._judge(turn, asked)
+        if judgement.posture is not Posture.ASK:
+            told = Verdict(judgement.posture is Posture.ALLOW, judgement.reason)
+            return _answer(turn, question, told)
+        if turn.session.is_over:
+            return None
+        turn.asked[asked.ask] = question
+        return self._request(turn, asked, judgement.reason)
 
     async def serve(self, turn: Running) -> None:
         """Write the answers there are by now, of the owner or of the clock, to the CLI."""
@@ -74,9 +86,11 @@ class Questions:
         if _due(self._journal.rows, turn, now_ms):
             await self._journal.decide(lambda read: (_due(read, turn, now_ms), None))
         for ask, question in list(turn.asked.items()):
-            approval = rows.of_question(self._journal.rows, turn.session.id, ask)
-            if approval is not None and not approval.is_waiting:
-                del turn.asked[ask]
+            approval = self._approval(turn, ask)
+            if approval is None or approval.is_waiting:
+                continue
+            del turn.asked[ask]
+            if not question.is_withdrawn:
                 told = verdict(approval, _digest(question))
                 await turn.session.write(_answer(turn, question, told).inputs)
                 failpoint("approval.written")
@@ -90,9 +104,10 @@ class Questions:
             )
 
     def _is_known(self, turn: Running, asked: Asked) -> bool:
-        if asked.ask in turn.asked:
-            return True
-        return rows.of_question(self._journal.rows, turn.session.id, asked.ask) is not None
+        return asked.ask in turn.asked or self._approval(turn, asked.ask) is not None
+
+    def _approval(self, turn: Running, ask: str) -> Approval | None:
+        return rows.of_question(self._journal.rows, turn.session.id, turn.now.turn, ask)
 
     def _judge(self, turn: Running, asked: Asked) -> Judgement:
         """What a rule would ask is denied where nobody can answer it any more."""
@@ -101,9 +116,6 @@ class Questions:
             return judgement
         if turn.control.wish is not None:
             return Judgement(Posture.DENY, turn.control.wish.reason)
-        if not self._asking.has_surface:
-            reason = f"denied, as nobody can be asked here: {judgement.reason}"
-            return Judgement(Posture.DENY, reason)
         return judgement
 
     def _request(self, turn: Running, asked: Asked, why: str) -> ev.Event:
@@ -116,8 +128,8 @@ class Questions:
             session=turn.session.id,
             ask=asked.ask,
             tool=_line(asked.tool),
-            summary=_line(asked.summary),
-            preview=preview(asked.arguments),
+            summary=_summary(asked, turn.now.cwd),
+            preview=preview(asked.arguments, turn.now.cwd),
             digest=digest_of(asked.tool, asked.arguments),
             why=_line(why),
             expires_ms=expiry_ms(self._clock.now_ms(), self._asking.ttl_s, left_s),
@@ -130,7 +142,9 @@ def _due(read: Rows, turn: Running, now_ms: int) -> list[ev.Event]:
     for approval in rows.waiting_in(read, turn.now.turn):
         who = (approval.id, approval.turn, approval.worker)
         question = turn.asked.get(approval.ask)
-        if question is not None and _digest(question) != approval.digest:
+        if question is not None and question.is_withdrawn:
+            due.append(ev.ApprovalWithdrawn(*who))
+        elif question is not None and _digest(question) != approval.digest:
             due.append(ev.ApprovalVoided(*who, CHANGED))
         elif now_ms >= approval.expires_ms:
             due.append(ev.ApprovalExpired(*who))
@@ -138,13 +152,21 @@ def _due(read: Rows, turn: Running, now_ms: int) -> list[ev.Event]:
 
 
 def _answer(turn: Running, question: Question, told: Verdict) -> Answer:
+    """Answer one question of one turn with one content: its input id is of these three (H4)."""
     driver, asked = turn.session.driver, question.asked
     inputs = driver.answer(question.state, asked, allow=told.allowed, reason=told.reason)
-    return Answer(asked, told.allowed, told.reason, inputs)
+    bound = f"{turn.now.turn}-{_digest(question)[:_DIGEST_LENGTH]}"
+    lines = tuple(replace(line, id=f"{line.id}-{bound}") for line in inputs)
+    return Answer(asked, told.allowed, told.reason, lines)
 
 
 def _digest(question: Question) -> str:
     return digest_of(question.asked.tool, question.asked.arguments)
+
+
+def _summary(asked: Asked, folder: str) -> str:
+    is_path = asked.tool in FILE_TOOLS
+    return _line(seen_from(folder, asked.summary) if is_path else asked.summary)
 
 
 def _line(text: str) -> str:

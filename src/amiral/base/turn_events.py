@@ -112,7 +112,7 @@ class PermissionAsked(Event):
 
 @dataclass(frozen=True)
 class PermissionAnswered(Event):
-    """The question was answered at once; `reason` is what the worker was told."""
+    """The question with this `digest` was answered at once; `reason`: what the worker was told."""
 
     turn: str
     worker: str
@@ -121,6 +121,7 @@ class PermissionAnswered(Event):
     ask: str
     allowed: bool
     reason: str = ""
+    digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,15 @@ class ApprovalAnswered(Event):
 @dataclass(frozen=True)
 class ApprovalExpired(Event):
     """Nobody answered in time: denied."""
+
+    approval: str
+    turn: str
+    worker: str
+
+
+@dataclass(frozen=True)
+class ApprovalWithdrawn(Event):
+    """The CLI itself took its question back: nobody has to answer it any more."""
 
     approval: str
     turn: str

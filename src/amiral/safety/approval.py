@@ -58,6 +58,8 @@ def ended(approval: Approval, when: str) -> str:
     match approval.state:
         case State.EXPIRED:
             return f"request {approval.id} was denied at {when}: nobody had answered"
+        case State.WITHDRAWN:
+            return f"request {approval.id} was withdrawn by {approval.worker} itself at {when}"
         case State.VOID:
             return f"request {approval.id} ended without an answer at {when}{said}"
         case _:

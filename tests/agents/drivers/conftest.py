@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from amiral.agents.clearing import clear_away
+from amiral.agents.clearing import clear_away, opened
 from amiral.agents.driver import Asked, Finished, Input, Seat, Signal
 from amiral.agents.framing import Framer, Line
 from amiral.agents.needs import program_folder
@@ -162,7 +162,8 @@ class Talk:
         found = (path for pattern in self.driver.owned for path in home.glob(pattern))
         for path in found:
             if str(path.relative_to(home)) not in written:
-                clear_away(path)
+                with opened(str(path.parent)) as folder:
+                    clear_away(path.name, folder)
 
     async def __aexit__(self, *_):
         await self.kill()

@@ -19,7 +19,7 @@ from amiral.agents.drivers import scripted
 from amiral.agents.drivers.claude import driver as claude
 from amiral.agents.drivers.codex import driver as codex
 from amiral.agents.drivers.codex.projection import stance
-from amiral.agents.drivers.codex.questions import question
+from amiral.agents.drivers.codex.questions import NO_PATCH, question
 from amiral.agents.fields import Fields
 from amiral.agents.judging import judge
 from amiral.agents.worker import Worker
@@ -236,7 +236,7 @@ WORKER = Worker("w", "W", "", "sdk", "", 0, "all", "", "", "", (), "")
 def asked_by_codex(seat: Seat, command: str) -> Asked | None:
     method = "item/commandExecution/requestApproval"
     told = {"id": 1, "method": method, "params": {"command": command, "cwd": ROOT}}
-    return question(Fields(told), (), is_new=False, marks=stance(seat).marks)
+    return question(Fields(told), NO_PATCH, stance(seat).marks)
 
 
 @given(permissions, st.sampled_from(Enforcement), paths)
@@ -247,8 +247,9 @@ def test_codex_changes_no_file_that_it_does_not_ask_for_unless_all_may_be_change
     seat = replace(SEAT, permissions=found, enforcement=held)
     chosen = stance(seat)
     asks = chosen.approval == "untrusted" or chosen.sandbox == "read-only"
-    meant = decide_file(found, WRITE, path_of(ROOT, path)).posture
-    assert asks or meant is ALLOW
+    for capability in (WRITE, DELETE):
+        meant = decide_file(found, capability, path_of(ROOT, path)).posture
+        assert asks or meant is ALLOW
     assert (chosen.sandbox == "danger-full-access") is (held is not NONE), "S5"
 
 

@@ -179,7 +179,7 @@ async def test_a_write_outside_the_folder_is_asked_and_the_answer_is_obeyed(
     assert (final.how, final.text) == ("done", "so be it")
     (asked,) = cli.all(Asked)
     assert (asked.tool, asked.summary) == ("Write", str(outside))
-    assert json.loads(asked.arguments)["paths"] == [str(outside)]
+    assert json.loads(asked.arguments) == {"changes": [{"path": str(outside), "content": "x\n"}]}
     assert outside.exists() is allow
     assert not (tmp_path / "shell.txt").exists(), "its own sandbox refuses what did not ask"
 

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amiral.agents.driver import (
+    NO_LOGIN,
     Asked,
     Finished,
     Limited,
@@ -98,6 +99,10 @@ def executions(folder: Path, message: str) -> int:
 
 
 # ---- planning
+
+
+def test_it_needs_no_login():
+    assert DRIVER.login({}) == NO_LOGIN
 
 
 def test_it_has_no_permissions_of_its_own_and_no_file_to_merge(tmp_path):
@@ -410,3 +415,9 @@ def test_a_transcript_torn_anywhere_proves_less_never_more(size):
     order = ["absent", "received", "answered"]
     proof = DRIVER.settle(data.split(b"\n"), "m1", "go").proof
     assert order.index(proof) == (size >= len(RECORD)) + (size >= len(RECORD) + 1 + len(ANSWER))
+
+
+def test_in_a_terminal_a_shell_stands_in_for_it(tmp_path):
+    there, turn = DRIVER.in_terminal(seat(tmp_path)), DRIVER.open(seat(tmp_path))[1]
+    assert there.argv == ("/bin/sh",)
+    assert (there.env, there.cwd) == (turn.env, turn.cwd)

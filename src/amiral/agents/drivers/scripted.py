@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -33,7 +33,6 @@ class Scripted:
     state_type = ScriptedState
     owned: tuple[str, ...] = ()
     needs = Needs()
-    login = staticmethod(d.login_by())
 
     def version_command(self, command: tuple[str, ...]) -> tuple[str, ...]:
         return (*command, "--version")
@@ -46,6 +45,11 @@ class Scripted:
         if version == TESTED:
             return ""
         return f"scripted CLI {version or '(version unknown)'} is untested; tested: {TESTED}"
+
+    def login(self, options: Mapping[str, object]) -> d.Login:
+        """Whatever its options, it is the same."""
+        del options
+        return d.NO_LOGIN
 
     def project(self, seat: d.Seat) -> Projection:
         """It has no permissions of its own: what it does is asked for or not by its scenario."""
@@ -68,6 +72,10 @@ class Scripted:
             options.append(f"--max-turns={seat.max_turns}")
         env = {**seat.login, "HOME": seat.config_home, "TMPDIR": seat.tmp}
         return ScriptedState(), d.Launch((*seat.command, *options), env, seat.cwd)
+
+    def in_terminal(self, seat: d.Seat) -> d.Launch:
+        """A shell stands in for a CLI of that kind."""
+        return replace(self.open(seat)[1], argv=("/bin/sh",))
 
     def is_ready(self, state: ScriptedState) -> bool:
         return state.is_open
@@ -152,6 +160,7 @@ _TAKE: Mapping[str, Callable[[Fields], d.Signal]] = {
     "said": lambda event: d.Said(event.text("text")),
     "used": lambda event: d.Used(event.text("tool"), event.text("summary")),
     "asked": _asked,
+    "withdrawn": lambda event: d.Withdrawn(event.text("ask")),
     "refused": lambda event: d.Refused(event.text("tool"), event.text("reason")),
     "limited": lambda event: d.Limited(
         event.text("window"), read_instant(event.value("resets_at"))

@@ -20,6 +20,7 @@ from amiral.agents.driver import (
     Settlement,
     Usage,
     Used,
+    Withdrawn,
 )
 from amiral.agents.drivers.claude.driver import DRIVER, KNOWN, UNASKED, ClaudeState
 from amiral.permissions.rules import Permissions, Posture
@@ -55,6 +56,12 @@ def test_its_permissions_are_an_argument_and_no_file_of_its_home_is_merged():
     told, launch = DRIVER.project(one), DRIVER.open(one)[1]
     assert launch.argv[-1:] == told.args and told.files == ()
     assert DRIVER.merged("found", "ours") == "ours"
+
+
+def test_a_variable_carries_its_login_whatever_its_options():
+    login = DRIVER.login({"model": "x"})
+    assert "ANTHROPIC_API_KEY" in login.variables
+    assert login.files == ()
 
 
 # ---- writing
@@ -101,6 +108,11 @@ def test_every_recorded_line_is_one_the_driver_knows(path):
         state = result.state
         assert [one for one in result.signals if isinstance(one, Noise) and one != UNASKED] == []
         assert result.inputs == ()
+
+
+def test_a_question_that_claude_takes_back_waits_no_more():
+    event = {"type": "control_cancel_request", "request_id": "q1"}
+    assert signals(RUNNING, **event) == (Withdrawn("q1"),)
 
 
 def test_the_session_is_told_once_and_again_when_it_changes_r17():

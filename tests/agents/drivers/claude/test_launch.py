@@ -6,7 +6,7 @@ import pytest
 
 from amiral.agents.driver import Seat
 from amiral.agents.drivers.claude.driver import DRIVER
-from amiral.agents.drivers.claude.launch import TOOLS, UNSERVED
+from amiral.agents.drivers.claude.launch import FLAGS, FLAGS_ANYWHERE, TOOLS, UNSERVED
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 SEAT = Seat(
@@ -87,3 +87,12 @@ def test_identity_and_name_for_git_are_written_to_the_worker_s_home():
     git, identity = DRIVER.open(replace(SEAT, identity="You are \ud83d."))[1].files
     assert (identity.path, identity.text) == ("identity.md", "You are \ufffd.")
     assert git.path == ".gitconfig" and "name = backend\n" in git.text
+
+
+def test_in_a_terminal_it_has_what_it_has_in_a_turn_but_for_who_is_spoken_to():
+    seat = replace(SEAT, max_turns=3, identity="You are Ada.")
+    there, turn = DRIVER.in_terminal(seat), DRIVER.open(seat)[1]
+    assert (there.env, there.cwd, there.files, there.inputs) == (turn.env, turn.cwd, turn.files, ())
+    gone = set(turn.argv) - set(there.argv)
+    assert gone == {*FLAGS} - {*FLAGS_ANYWHERE} | {"--max-turns=3"}
+    assert set(there.argv) <= set(turn.argv)

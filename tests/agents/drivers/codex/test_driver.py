@@ -20,9 +20,11 @@ from amiral.agents.driver import (
     Settlement,
     Usage,
     Used,
+    Withdrawn,
 )
 from amiral.agents.drivers.codex.driver import DRIVER, UNASKED, CodexState, Window
 from amiral.agents.drivers.codex.launch import login, plan
+from amiral.agents.drivers.codex.questions import Patch
 from amiral.permissions.projection import Projection
 from amiral.permissions.rules import Permissions, Posture
 from amiral.permissions.sandbox import Access
@@ -128,7 +130,7 @@ def test_a_message_carries_its_own_id_twice():
 
 
 def test_the_answer_to_a_message_names_its_turn_and_forgets_the_last_one():
-    before = CodexState("t", "u0", Usage(7, 8), (Window("five_hour", 95, None),), "i", ("a",), True)
+    before = CodexState("t", "u0", Usage(7, 8), (Window("five_hour", 95, None),), Patch("i"))
     after = read(before, id="m2", result={"turn": {"id": "u2"}}).state
     assert after == CodexState("t", "u2", windows=before.windows)
 
@@ -179,18 +181,23 @@ def test_a_command_that_is_not_one_shell_s_is_asked_as_it_is(command):
     assert json.loads(asked.arguments)["command"] == command
 
 
-@pytest.mark.parametrize(
-    ("kinds", "tool"), [(["add"], "Write"), (["add", "update"], "Edit"), (["delete"], "Edit")]
-)
+@pytest.mark.parametrize(("kinds", "tool"), [(["add"], "Write"), (["add", "update"], "Edit")])
 def test_a_change_is_asked_with_the_files_it_was_announced_with(kinds, tool):
     changes = [{"path": f"/p/{kind}", "kind": {"type": kind}} for kind in kinds]
     begun = item("started", "fileChange", changes=changes)
     paths = [f"/p/{kind}" for kind in kinds]
     assert begun.signals == (Used(tool, " ".join(paths)),)
     (asked,) = ask("item/fileChange/requestApproval", begun.state, itemId="i1").signals
-    assert (asked.tool, json.loads(asked.arguments)["paths"]) == (tool, paths)
+    told = [change["path"] for change in json.loads(asked.arguments)["changes"]]
+    assert (asked.tool, told) == (tool, paths)
     (other,) = ask("item/fileChange/requestApproval", begun.state, itemId="i2").signals
-    assert (other.tool, json.loads(other.arguments)["paths"]) == ("Edit", [])
+    assert (other.tool, json.loads(other.arguments)["changes"]) == ("Edit", [])
+
+
+def test_a_question_that_codex_has_settled_waits_no_more():
+    assert notice(RUNNING, "serverRequest/resolved", requestId=0).signals == (Withdrawn("0"),)
+    foreign = notice(RUNNING, "serverRequest/resolved", threadId="other", requestId=0)
+    assert foreign.signals == ()
 
 
 def test_a_tool_of_an_mcp_server_is_asked_under_its_whole_name():

@@ -8,8 +8,12 @@ from dataclasses import replace
 import pytest
 
 from amiral.agents.driver import Launch, Login, Seat
+from amiral.agents.drivers.codex.driver import DRIVER
 from amiral.agents.drivers.codex.launch import API, KEY, LOGIN_FILE, entry, login, plan, renewal
 from amiral.agents.drivers.codex.projection import project
+from amiral.base.errors import Denied
+from amiral.permissions.projection import Enforcement
+from amiral.permissions.rules import Permissions, Posture
 
 MINE = {"model_provider": "mine", "model_providers": {"mine": {"env_key": "MY_KEY"}}}
 NOW_MS = 1_796_052_475_000
@@ -205,3 +209,18 @@ def test_a_login_is_renewed_before_codex_would_do_it_itself(left_s, is_due, is_t
 )
 def test_a_login_that_does_not_tell_its_end_is_left_alone(content):
     assert renewal(("codex",), "/l", content, NOW_MS) is None
+
+
+def test_in_a_terminal_it_has_what_it_has_in_a_turn_and_asks_as_much():
+    seat = replace(SEAT, model="gpt-5")
+    there, turn = DRIVER.in_terminal(seat), planned(seat)
+    how = ("--no-daemon", "--sandbox", "workspace-write", "--ask-for-approval", "on-request")
+    assert there.argv == (*SEAT.command, *how, "--model", "gpt-5")
+    assert (there.env, there.cwd, there.files, there.inputs) == (turn.env, turn.cwd, turn.files, ())
+    assert DRIVER.in_terminal(SEAT).argv == (*SEAT.command, *how), "a model of another CLI"
+
+
+def test_where_it_would_ask_less_in_a_terminal_it_gets_none():
+    seat = replace(SEAT, permissions=Permissions(Posture.ASK, ()), enforcement=Enforcement.ENFORCED)
+    with pytest.raises(Denied, match="cannot be made to in a terminal"):
+        DRIVER.in_terminal(seat)

@@ -5,13 +5,15 @@ import json
 import pytest
 
 from amiral.agents.driver import Asked
-from amiral.agents.drivers.codex.questions import bare, question
+from amiral.agents.drivers.codex.questions import NO_PATCH, bare, patch, question
 from amiral.agents.fields import Fields
 
+PATCH = "item/fileChange/requestApproval"
 
-def asked(method: str, *, paths=(), is_new=False, marks=(), **params) -> Asked | None:
+
+def asked(method: str, *, announced=NO_PATCH, marks=(), **params) -> Asked | None:
     event = Fields({"id": 7, "method": method, "params": params})
-    return question(event, paths, is_new=is_new, marks=marks)
+    return question(event, announced, marks)
 
 
 def command(line: str, *marks: str) -> tuple[str, dict]:
@@ -44,17 +46,48 @@ def test_a_command_that_only_reads_is_asked_for_as_reading_where_that_is_meant(l
 def test_reading_names_the_paths_and_the_command():
     told = command("cat a ../b", "reads")[1]
     assert told["paths"] == ["/project/a", "/b"]
-    assert (told["path"], told["command"]) == ("/project/a /b", "cat a ../b")
+    assert told["command"] == "cat a ../b"
 
 
-def test_a_patch_is_a_write_when_all_its_files_are_new():
-    method = "item/fileChange/requestApproval"
-    written = asked(method, paths=("/a", "/b"), is_new=True)
-    edited = asked(method, paths=("/a",))
-    unknown = asked(method, is_new=True)
-    assert written and edited and unknown
-    assert (written.tool, edited.tool, unknown.tool) == ("Write", "Edit", "Edit")
-    assert json.loads(written.arguments) == {"path": "/a /b", "paths": ["/a", "/b"]}
+@pytest.mark.parametrize(
+    ("changes", "tool", "summary", "told"),
+    [
+        (
+            [{"path": "/a", "kind": {"type": "add"}, "diff": "x\n"}],
+            *("Write", "/a", [{"path": "/a", "content": "x\n"}]),
+        ),
+        (
+            [{"path": "/a", "kind": {"type": "update", "move_path": None}, "diff": "@@"}],
+            *("Edit", "/a", [{"path": "/a", "diff": "@@"}]),
+        ),
+        (
+            [{"path": "/a", "kind": {"type": "delete"}, "diff": "gone"}],
+            *("Edit", "delete /a", [{"path": "/a", "deleted": True}]),
+        ),
+        (
+            [{"path": "/a", "kind": {"type": "update", "move_path": "/b"}, "diff": "@@"}],
+            *("Edit", "delete /a /b"),
+            [{"path": "/a", "deleted": True}, {"path": "/b", "diff": "@@"}],
+        ),
+        (
+            [{"path": "/a", "kind": {"type": "from the future"}}],
+            *("Edit", "delete /a /a"),
+            [{"path": "/a", "deleted": True}, {"path": "/a", "diff": ""}],
+        ),
+        ([], "Edit", "", []),
+    ],
+)
+def test_a_patch_is_asked_for_with_what_it_writes_and_what_it_deletes(changes, tool, summary, told):
+    found = asked(PATCH, announced=patch(Fields({"id": "i1", "changes": changes})))
+    assert found is not None
+    assert (found.tool, found.summary) == (tool, summary)
+    assert json.loads(found.arguments) == {"changes": told}
+
+
+def test_a_patch_that_was_not_announced_says_nothing_of_itself():
+    found = asked(PATCH)
+    assert found is not None
+    assert (found.tool, found.arguments) == ("Edit", '{"changes":[]}')
 
 
 def test_a_tool_of_a_server_is_asked_for_by_its_whole_name():

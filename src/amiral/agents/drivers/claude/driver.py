@@ -16,7 +16,7 @@ from amiral.permissions.projection import Projection
 
 TESTED = ("2.1.332",)
 QUIET = re.compile(
-    r"control_response|control_cancel_request|stream_event|keep_alive|conversation_reset|"
+    r"control_response|stream_event|keep_alive|conversation_reset|"
     r"tool_progress|system/(?:status|task_\w+|background_tasks_changed|compact_boundary)"
 )
 CONTEXT_LOST = "No conversation found"
@@ -52,7 +52,6 @@ class Claude:
     state_type = ClaudeState
     owned: tuple[str, ...] = launch.OWNED
     needs = Needs(services=("api.anthropic.com",))
-    login = staticmethod(d.login_by(*launch.LOGIN))
 
     def version_command(self, command: tuple[str, ...]) -> tuple[str, ...]:
         return (*command, "--version")
@@ -65,6 +64,11 @@ class Claude:
             return ""
         return f"Claude Code {version or '(version unknown)'} is untested; tested: {TESTED[-1]}"
 
+    def login(self, options: Mapping[str, object]) -> d.Login:
+        """Whatever its options, it is the same."""
+        del options
+        return d.Login(launch.LOGIN)
+
     def project(self, seat: d.Seat) -> Projection:
         return projection.project(seat)
 
@@ -75,6 +79,9 @@ class Claude:
 
     def open(self, seat: d.Seat) -> tuple[ClaudeState, d.Launch]:
         return ClaudeState(), launch.plan(seat, self.project(seat))
+
+    def in_terminal(self, seat: d.Seat) -> d.Launch:
+        return launch.plan_in_terminal(seat, self.project(seat))
 
     def is_ready(self, state: ClaudeState) -> bool:
         del state
@@ -257,6 +264,9 @@ _TAKE: Mapping[str, Callable[[ClaudeState, Fields], _Read]] = {
     "assistant": _take_assistant,
     "rate_limit_event": _take_rate_limit,
     "control_request": _take_request,
+    "control_cancel_request": lambda state, event: d.Read(
+        state, (d.Withdrawn(event.text("request_id")),)
+    ),
     "result": _take_result,
 }
 

@@ -1,16 +1,21 @@
 """Pure: how Claude Code is started: its options, its variables, its files."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from amiral.agents import driver as d
 from amiral.agents.fields import clean_text
 from amiral.permissions.projection import Projection
 
 LOGIN = ("CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+FLAGS_ANYWHERE = (
+    *("--permission-mode=default", "--setting-sources=", "--strict-mcp-config"),
+    "--system-prompt-snapshot=off",
+)
 FLAGS = (
     *("-p", "--verbose", "--input-format=stream-json", "--output-format=stream-json"),
-    *("--replay-user-messages", "--permission-prompt-tool=stdio", "--permission-mode=default"),
-    *("--setting-sources=", "--strict-mcp-config", "--system-prompt-snapshot=off"),
+    *("--replay-user-messages", "--permission-prompt-tool=stdio"),
+    *FLAGS_ANYWHERE,
 )
 ENV = (
     *("DISABLE_AUTOUPDATER", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"),
@@ -31,7 +36,7 @@ IDENTITY_FILE = "identity.md"
 OWNED = (".gitconfig", IDENTITY_FILE, "settings.json", "settings.local.json")
 
 
-def plan(seat: d.Seat, told: Projection) -> d.Launch:
+def plan(seat: d.Seat, told: Projection, flags: tuple[str, ...] = FLAGS) -> d.Launch:
     """HOME is the worker's own too: nothing of the person's settings is read or touched."""
     home = seat.config_home
     env = {**seat.login, **dict.fromkeys(ENV, "1")}
@@ -39,8 +44,13 @@ def plan(seat: d.Seat, told: Projection) -> d.Launch:
     person = f"[user]\n\tname = {seat.worker}\n\temail = {seat.worker}@amiral.invalid\n"
     identity = d.FileToWrite(IDENTITY_FILE, clean_text(seat.identity))
     files = (d.FileToWrite(".gitconfig", person), identity)
-    argv = (*seat.command, *FLAGS, *_options(seat), *_tool_options(seat.tools), *told.args)
+    argv = (*seat.command, *flags, *_options(seat), *_tool_options(seat.tools), *told.args)
     return d.Launch(argv, {**env, **told.env}, seat.cwd, files)
+
+
+def plan_in_terminal(seat: d.Seat, told: Projection) -> d.Launch:
+    """Plan it for a person at a terminal, who answers what it asks; turns are not counted there."""
+    return plan(replace(seat, max_turns=0), told, FLAGS_ANYWHERE)
 
 
 def _options(seat: d.Seat) -> Iterable[str]:

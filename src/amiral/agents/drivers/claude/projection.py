@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from amiral.agents.driver import Seat
-from amiral.agents.outcomes import is_about_everything, outcomes, unmatched
 from amiral.permissions.globs import ANY_DEPTH
+from amiral.permissions.outcomes import is_about_everything, outcomes, unmatched
 from amiral.permissions.projection import Enforcement, Projection
 from amiral.permissions.rules import Capability, Permissions, Posture, Rule, rules_for
 

@@ -42,7 +42,7 @@ class Window:
 
 @dataclass(frozen=True)
 class CodexState:
-    """The thread, the turn asked for with its tokens, the windows, the last change of files.
+    """The thread, the turn asked for with its tokens, the windows, the last patch announced.
 
     `marks` are those of the stance it was opened with.
     """
@@ -51,9 +51,7 @@ class CodexState:
     turn: str = ""
     usage: d.Usage = NOTHING
     windows: tuple[Window, ...] = ()
-    change: str = ""
-    paths: tuple[str, ...] = ()
-    is_new: bool = False
+    patch: questions.Patch = questions.NO_PATCH
     marks: tuple[str, ...] = ()
 
 
@@ -90,6 +88,9 @@ class Codex:
 
     def open(self, seat: d.Seat) -> tuple[CodexState, d.Launch]:
         return CodexState(), launch.plan(seat, self.project(seat))
+
+    def in_terminal(self, seat: d.Seat) -> d.Launch:
+        return launch.plan_in_terminal(seat, self.project(seat))
 
     def is_ready(self, state: CodexState) -> bool:
         return bool(state.thread)
@@ -168,9 +169,9 @@ def _rested(state: CodexState) -> CodexState:
 def _take_request(state: CodexState, event: Fields) -> _Read:
     """Whatever is asked is answered, else Codex would wait for ever."""
     ask = str(event.value("id"))
-    is_its_change = event.inner("params").text("itemId") == state.change
-    paths = state.paths if is_its_change else ()
-    asked = questions.question(event, paths, is_new=state.is_new, marks=state.marks)
+    is_announced = event.inner("params").text("itemId") == state.patch.item
+    patch = state.patch if is_announced else questions.NO_PATCH
+    asked = questions.question(event, patch, state.marks)
     if asked is None:
         error = {"error": {"code": NOT_SERVED, "message": "not served"}}
         return d.Read(state, (), (_response(f"refuse-{ask}", ask, error),))
@@ -188,11 +189,8 @@ def _take_begun(state: CodexState, params: Fields) -> _Read:
         case "commandExecution":
             return _used(state, "Bash", Fields({"command": questions.bare(item.text("command"))}))
         case "fileChange":
-            changes = item.items("changes")
-            paths = tuple(change.text("path") for change in changes)
-            is_new = all(change.inner("kind").text("type") == "add" for change in changes)
-            state = replace(state, change=item.text("id"), paths=paths, is_new=is_new)
-            return _used(state, "Write" if is_new else "Edit", Fields({"path": " ".join(paths)}))
+            patch = questions.patch(item)
+            return d.Read(replace(state, patch=patch), (d.Used(patch.tool, patch.summary),))
         case "mcpToolCall":
             tool = f"mcp__{item.text('server')}__{item.text('tool')}"
             return _used(state, tool, item.inner("arguments"))
@@ -285,6 +283,9 @@ _TAKE: Mapping[str, Callable[[CodexState, Fields], _Read]] = {
     "thread/tokenUsage/updated": _take_tokens,
     "account/rateLimits/updated": _take_windows,
     "error": _take_error,
+    "serverRequest/resolved": lambda state, params: d.Read(
+        state, (d.Withdrawn(str(params.value("requestId"))),)
+    ),
     "turn/completed": _take_end,
     "warning": lambda state, params: d.Read(state, (d.Noise(params.text("message")),)),
 }

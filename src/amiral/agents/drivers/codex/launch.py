@@ -4,6 +4,7 @@ import re
 import tomllib
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
+from dataclasses import replace
 
 from amiral.agents import driver as d
 from amiral.agents.drivers.codex.projection import (
@@ -16,6 +17,7 @@ from amiral.agents.drivers.codex.projection import (
 )
 from amiral.agents.fields import clean_text, json_line, read_fields
 from amiral.agents.instants import read_instant
+from amiral.base.errors import Denied
 from amiral.base.toml_text import merge, toml_text
 from amiral.permissions.projection import Projection
 
@@ -25,6 +27,7 @@ API = "https://api.openai.com/v1"
 LOG_IN = "amiral login codex"
 LOGIN_FILE = "auth.json"
 RENEWED_BEFORE_MS, BY_ITSELF_MS = 30 * 60_000, 6 * 60_000
+ASKED_IN_TERMINAL = ("on-request", "never")
 OPEN = "open"
 """Begins the id of the line that asks for a thread, and comes back; the stance's marks follow."""
 FEATURES = (
@@ -68,6 +71,20 @@ def plan(seat: d.Seat, told: Projection) -> d.Launch:
     env = {**told.env, **seat.login, **_folders(home), "TMPDIR": seat.tmp}
     opening = _thread(seat, stance(seat))
     return d.Launch(_argv(seat.command), env, seat.cwd, files, (*_greeting(), opening))
+
+
+def plan_in_terminal(seat: d.Seat, told: Projection) -> d.Launch:
+    """Plan it for a person at a terminal; Denied where it would ask less there than in a turn."""
+    chosen, model = stance(seat), _model(seat)
+    if chosen.approval not in ASKED_IN_TERMINAL:
+        raise Denied(
+            f"Codex asks for whatever {seat.worker} does, as permissions.json wants, and cannot be "
+            "made to in a terminal",
+            "amiral say, whose turns ask; or give the worker another driver",
+        )
+    how = ("--no-daemon", "--sandbox", chosen.sandbox, "--ask-for-approval", chosen.approval)
+    named = ("--model", model) if model else ()
+    return replace(plan(seat, told), argv=(*seat.command, *how, *named), inputs=())
 
 
 def login(options: Mapping[str, object]) -> d.Login:
@@ -139,13 +156,18 @@ def _config(seat: d.Seat) -> Mapping[str, object]:
 def _thread(seat: d.Seat, chosen: Stance) -> d.Input:
     """No folder is named, it is the process's own: Codex would trust it, and run its .codex."""
     told: dict[str, object] = {"approvalPolicy": chosen.approval, "sandbox": chosen.sandbox}
-    if seat.model and not ANOTHER_S.fullmatch(seat.model):
-        told["model"] = seat.model
+    if model := _model(seat):
+        told["model"] = model
     name = " ".join((OPEN, *chosen.marks))
     if not seat.resume_key:
         return request(name, "thread/start", told)
     known = {"threadId": seat.resume_key, "excludeTurns": True}
     return request(name, "thread/resume", {**known, **told})
+
+
+def _model(seat: d.Seat) -> str:
+    """Give the model asked for, "" for one of another CLI."""
+    return "" if ANOTHER_S.fullmatch(seat.model) else seat.model
 
 
 def _end_of(token: str) -> int | None:

@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 
 from amiral.agents.driver import Seat
 from amiral.agents.drivers.codex.reading import READERS
-from amiral.agents.outcomes import outcomes
 from amiral.base.toml_text import toml_text
+from amiral.permissions.outcomes import outcomes
 from amiral.permissions.projection import Enforcement, ProjectedFile, Projection
 from amiral.permissions.rules import Capability, Permissions, Posture, Rule
 

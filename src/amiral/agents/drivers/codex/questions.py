@@ -1,19 +1,56 @@
 """Pure: what Codex asks for, in words that are the same for every CLI."""
 
 import shlex
+from dataclasses import dataclass
 
 from amiral.agents.driver import Asked
 from amiral.agents.drivers.codex.reading import reading
-from amiral.agents.fields import Fields, summary
+from amiral.agents.fields import Fields, in_one_line, summary
 
 
-def question(
-    event: Fields, paths: tuple[str, ...], *, is_new: bool, marks: tuple[str, ...]
-) -> Asked | None:
+@dataclass(frozen=True)
+class Patch:
+    """A change of files as it was announced, before it is asked for; `arguments` is JSON."""
+
+    item: str = ""
+    tool: str = "Edit"
+    summary: str = ""
+    arguments: str = '{"changes":[]}'
+
+
+NO_PATCH = Patch()
+
+
+def patch(item: Fields) -> Patch:
+    """Read what a patch would do; what has a kind from the future may do anything to its file."""
+    told = item.items("changes")
+    changes = [change for one in told for change in _changes(one)]
+    is_new = all(one.inner("kind").text("type") == "add" for one in told)
+    tool = "Write" if is_new and told else "Edit"
+    words = (("delete " if "deleted" in one else "") + str(one["path"]) for one in changes)
+    arguments = Fields({"changes": changes})
+    return Patch(item.text("id"), tool, in_one_line(" ".join(words)), arguments.as_json())
+
+
+def _changes(told: Fields) -> list[dict[str, object]]:
+    path, diff, kind = told.text("path"), told.text("diff"), told.inner("kind")
+    gone: dict[str, object] = {"path": path, "deleted": True}
+    match kind.text("type"):
+        case "add":
+            return [{"path": path, "content": diff}]
+        case "delete":
+            return [gone]
+        case "update" if not kind.text("move_path"):
+            return [{"path": path, "diff": diff}]
+        case _:
+            return [gone, {"path": kind.text("move_path") or path, "diff": diff}]
+
+
+def question(event: Fields, announced: Patch, marks: tuple[str, ...]) -> Asked | None:
     """Read a permission question; None for any other request.
 
-    `paths` are those of the patch in question, whose files `is_new` tells to be all new; by the
-    stance's `marks` a command that only reads is the tool Read.
+    `announced` is the patch in question; by the stance's `marks` a command that only reads is the
+    tool Read.
     """
     ask, params = str(event.value("id")), event.inner("params")
     meta = params.inner("_meta")
@@ -21,8 +58,7 @@ def question(
         case "item/commandExecution/requestApproval":
             return _command(ask, params, marks)
         case "item/fileChange/requestApproval":
-            tool = "Write" if paths and is_new else "Edit"
-            return _asked(ask, tool, Fields({"path": " ".join(paths), "paths": paths}))
+            return Asked(ask, announced.tool, announced.summary, announced.arguments)
         case "mcpServer/elicitation/request" if meta.text("codex_approval_kind") == "mcp_tool_call":
             tool, given = meta.text("tool_name"), meta.inner("tool_params")
             return _asked(ask, f"mcp__{params.text('serverName')}__{tool}", given)
@@ -36,8 +72,7 @@ def _command(ask: str, params: Fields, marks: tuple[str, ...]) -> Asked:
     read = reading(command, told["cwd"]) if "reads" in marks else None
     if read is None or (read.is_deep and "searches" not in marks):
         return _asked(ask, "Bash", Fields({**told, "command": command}))
-    shown = {"path": " ".join(read.paths), "paths": read.paths, "command": command}
-    return _asked(ask, "Read", Fields(shown))
+    return _asked(ask, "Read", Fields({"paths": read.paths, "command": command}))
 
 
 def bare(command: str) -> str:

@@ -1,7 +1,7 @@
 """Which drivers there are and which of their CLIs this machine has; drivers are known here only."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,11 @@ from amiral.agents.drivers import scripted
 from amiral.agents.drivers.claude import driver as claude
 from amiral.agents.drivers.codex import driver as codex
 from amiral.base.errors import AmiralError, Broken, NotFound
+from amiral.base.secret_names import is_reference
 from amiral.base.settings import Settings
 from amiral.processes.spawn import Spawner
+from amiral.store.redact import Redactor
+from amiral.store.references import Secrets
 
 _PREFERRED = ("claude", "codex")
 _LAST = "scripted"
@@ -46,22 +49,28 @@ def installed_clis(
 
 
 class Installed:
-    """The drivers and CLIs as they were found when amiral started."""
+    """The drivers and CLIs as they were found when amiral started.
+
+    `redact` knows their secrets: no journal and no log may hold them.
+    """
 
     def __init__(self, settings: Settings, environ: Mapping[str, str], home: Path) -> None:
         self._home = home
         self.drivers = known_drivers()
         self.found = installed_clis(settings, environ, home)
+        self.redact = Redactor(self.secrets())
+        self._secrets = Secrets(home, self.redact)
+        self._missing = tuple(self._read_ahead())
 
     def cli(self, driver: str) -> Cli:
-        """Give the CLI of a driver, or raise why there is none."""
+        """Give the CLI of a driver with its secrets as they are now, or raise why there is none."""
         found = self.found.get(driver)
         if found is None:
             known = ", ".join(sorted(self.found))
             raise NotFound(f"no driver `{driver}`; known: {known}", "see workers_registry.json")
         if isinstance(found, AmiralError):
             raise found
-        return found
+        return found.with_secrets(self._secrets)
 
     def default(self) -> str:
         """Name the driver of workers that name none: the first CLI found, else the scripted one."""
@@ -69,19 +78,32 @@ class Installed:
         return next(there, _LAST)
 
     def secrets(self) -> list[str]:
-        """Give the values of logins and of what is called a secret: no log may hold them."""
-        there = (found for found in self.found.values() if isinstance(found, Cli))
+        """Give the values of logins and of what is called a secret, those of the vault left out."""
         return [
             value
-            for found in there
+            for found in self._there()
             for name, value in found.env.items()
             if name in found.login.variables or _SECRET.search(name)
+            if not is_reference(value)
         ]
 
+    def _there(self) -> Iterator[Cli]:
+        return (found for found in self.found.values() if isinstance(found, Cli))
+
+    def _read_ahead(self) -> Iterator[str]:
+        """Learn the secrets before anything of an earlier session is read; give what is wrong."""
+        for found in self._there():
+            for name, text in found.env.items():
+                try:
+                    self._secrets.value(found.key(name), text)
+                except AmiralError as error:
+                    yield f"{error.message}: {error.next_step}"
+
     def notices(self) -> tuple[str, ...]:
-        """Say when there is nobody but the scripted worker."""
+        """Say when there is nobody but the scripted worker, and which secrets cannot be had."""
         is_alone = self.default() == _LAST
-        return ("no agent CLI found: the scripted worker answers",) if is_alone else ()
+        alone = ("no agent CLI found: the scripted worker answers",) if is_alone else ()
+        return (*alone, *self._missing)
 
     async def look(self, spawner: Spawner) -> list[CliState]:
         """Look at every CLI there may be."""

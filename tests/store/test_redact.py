@@ -80,6 +80,8 @@ def test_ordinary_text_is_the_very_same_object(text):
         base64.urlsafe_b64encode(SECRET.encode()).decode(),
         base64.b64encode(f"u:{SECRET}".encode()).decode(),
         base64.b64encode(f"me:{SECRET}!".encode()).decode(),
+        SECRET.encode().hex(),
+        SECRET.encode().hex().upper(),
     ],
 )
 def test_r50_a_known_value_is_found_in_every_form_it_travels_in(form):

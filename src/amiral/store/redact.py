@@ -70,7 +70,7 @@ class Redactor:
 
     def learn(self, secret: str) -> None:
         """From now on this value is taken out; one under SHORTEST_SECRET characters is not."""
-        if len(secret) >= SHORTEST_SECRET:
+        if len(secret) >= SHORTEST_SECRET and secret not in self._known:
             forms = {*self._known, *_forms(secret)}
             # The longest first: a secret inside another one must not leave half of it behind.
             self._known = tuple(sorted(forms, key=lambda form: (-len(form), form)))
@@ -104,13 +104,13 @@ def map_texts(value: object, change: Callable[[str], str]) -> object:
 
 
 def _forms(secret: str) -> set[str]:
-    """The value as it is, inside JSON, inside a URL, and inside base64 at its three offsets."""
+    """The value as it is, inside JSON, in a URL, in hexadecimal, in base64 at its three offsets."""
     inner = json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]
     quoted = {quote(secret, safe=""), quote(secret), quote_plus(secret)}
     lower = {re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), form) for form in quoted}
     data = secret.encode("utf-8", "surrogatepass")
     encoded = {form for offset in range(3) for form in _base64_forms(data, offset)}
-    return {secret, *inner, *quoted, *lower, *encoded}
+    return {secret, *inner, *quoted, *lower, data.hex(), data.hex().upper(), *encoded}
 
 
 def _base64_forms(data: bytes, offset: int) -> tuple[str, str]:

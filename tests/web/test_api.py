@@ -38,6 +38,11 @@ async def test_what_can_be_looked_at_is_the_command_of_the_table(served, hostile
     assert (await served.get("/api/specs/a1b2c3d4")).status == 501, "no handler for it here"
 
 
+async def test_a_path_with_a_slash_too_much_is_not_there(served):
+    """Nor led elsewhere: the address of that would be the one of the Host header."""
+    assert (await served.get("/api/status/")).status == 404
+
+
 async def test_a_reply_without_data_is_its_text(served):
     assert (await served.post("help")).json() == {"text": "only text"}
 

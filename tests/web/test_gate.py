@@ -69,6 +69,14 @@ async def test_the_address_from_the_terminal_becomes_a_cookie_and_leaves_no_code
     assert b"amiral url" in again.body
 
 
+async def test_a_browser_without_a_session_is_told_how_to_come_back_at_every_page(served):
+    for path in ("/", "/p/shop/"):
+        answer = await served.ask("GET", path, {"accept": "text/html"})
+        assert answer.status == 401
+        assert b"amiral url" in answer.body
+        assert answer.headers["content-type"].startswith("text/html")
+
+
 async def test_the_token_also_counts_as_a_bearer_for_programs(served):
     token = served.cookie.partition("=")[2]
     bearer = {"authorization": f"bearer {token}"}

@@ -11,7 +11,7 @@ from amiral.commands.parameter import Kind, choice, many, may, option, switch, t
 from amiral.commands.registry import Command
 from amiral.commands.table import TABLE
 from amiral.web.openapi import describe
-from amiral.web.paths import LOOKS, command_name, command_path
+from amiral.web.paths import LOOKS, Look, command_name, command_path
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "http.md"
 
@@ -119,6 +119,19 @@ def test_what_no_handler_answers_is_not_described():
         *("/api/commands/status", "/api/status", "/api/events", "/api/stream"),
         *("/openapi.json", "/"),
     }
+
+
+def test_other_looks_and_no_events_are_described_for_the_hub():
+    looks = [Look("/api/master/status", "status"), Look("/api/master/health", "health")]
+    told = json.loads(json.dumps(describe([Command("status", "x")], "1", looks, has_events=False)))
+    assert set(told["paths"]) == {
+        *("/api/commands/status", "/api/master/status", "/openapi.json", "/"),
+    }
+    assert told["paths"]["/api/master/status"]["get"]["operationId"] == "get_master_status"
+
+
+def test_its_paths_are_relative_to_where_it_was_read():
+    assert DOCUMENT["servers"] == [{"url": "."}]
 
 
 @pytest.mark.parametrize("row", list(TABLE), ids=lambda row: row.name)

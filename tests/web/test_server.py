@@ -134,3 +134,15 @@ async def test_an_endless_head_is_refused(served):
     async with asyncio.timeout(5):
         with contextlib.suppress(ConnectionError):
             assert b" 400 " in await reader.read()
+
+
+async def test_without_a_place_on_loopback_the_hub_serves_the_page(serving, short_path):
+    async with serving(short_path, hub=None) as served:
+        assert served.web.problems == []
+        with pytest.raises(Broken, match="the hub serves the page") as told:
+            served.web.new_url()
+        assert told.value.next_step == "amiral url"
+        reader, writer = await asyncio.open_unix_connection(served.path)
+        served.links.append(writer)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert (await reader.read()).startswith(b"HTTP/1.1 200")

@@ -14,7 +14,6 @@ from amiral.base.clock import SystemClock
 from amiral.base.errors import AmiralError, Broken
 from amiral.commands.registry import Reply
 from amiral.processes.spawn import Child, Spawner, Stdio
-from amiral.projects.project import Project
 from amiral.store.brake import Brake
 from amiral.store.files import ensure_private_folder
 
@@ -23,11 +22,11 @@ _LOOK_S = 0.05
 _MOST_BYTES = 1 << 16
 
 
-async def start_in_background(home: Path, project: Project, options: tuple[str, ...]) -> Reply:
-    """Start it with these options of `up`; raises what it complains of, or Broken."""
-    log = home / "projects" / project.id / "logs" / "process.log"
+async def start_in_background(home: Path, options: tuple[str, ...]) -> Reply:
+    """Start it with these words of `up`; raises what it complains of, or Broken."""
+    log = home / "hub" / "process.log"
     ensure_private_folder(log.parent)
-    argv = (sys.executable, "-m", "amiral", "up", project.path, "--json", *options)
+    argv = (sys.executable, "-m", "amiral", "up", "--json", *options)
     reading, writing = os.pipe()
     try:
         with log.open("ab") as output, os.fdopen(writing, "wb") as pipe:
@@ -38,10 +37,10 @@ async def start_in_background(home: Path, project: Project, options: tuple[str, 
     finally:
         os.close(reading)
     if not told:
-        raise Broken(f"{project.name} did not start", f"see {log}")
+        raise Broken("amiral did not start", f"see {log}")
     if "error" in told:
         raise _complaint(told["error"], await child.exited())
-    return _reply(told, child.pid, project)
+    return _reply(told, child.pid)
 
 
 async def _first_line(reading: int, child: Child) -> bytes:
@@ -69,13 +68,12 @@ def _document(line: bytes) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def _reply(told: dict[str, Any], pid: int, project: Project) -> Reply:
-    url, notices = str(told["url"]), told["notices"]
-    lines = [f"✓ {project.name} is served by process {pid}"]
-    lines += [f"  open {url}   (valid once, 10 minutes)"] if url else []
-    lines += [f"  notice {notice}" for notice in notices]
-    data = {"url": url, "pid": pid, "projects": [project], "notices": notices}
-    return Reply("\n".join(lines), data)
+def _reply(told: dict[str, Any], pid: int) -> Reply:
+    names = ", ".join(project["name"] for project in told["projects"])
+    lines = [f"✓ amiral serves {names}: process {pid}"]
+    lines += [f"  open {told['url']}   (valid once, 10 minutes)"] if told["url"] else []
+    lines += [f"  notice {notice}" for notice in told["notices"]]
+    return Reply("\n".join(lines), {**told, "pid": pid}, exit_code=1 if told["missing"] else 0)
 
 
 def _complaint(told: dict[str, str], code: int) -> AmiralError:

@@ -1,38 +1,65 @@
-"""`amiral up`: serve one project in the foreground, or in the background with `--detach`."""
+"""`amiral up` and `amiral hub`: hub, guard and one process a project, here or with `--detach`."""
 
 import asyncio
+import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 from amiral import __version__
-from amiral.agents.clis import CliState
-from amiral.app import App, socket_path
-from amiral.base.errors import Broken, Conflict, Invalid
+from amiral.base.clock import SystemClock
+from amiral.base.errors import AmiralError, Broken, Conflict, Invalid
 from amiral.base.home import home_folder
 from amiral.base.plain import one_line
-from amiral.base.settings import Settings
 from amiral.commands.output import print_reply
 from amiral.commands.registry import Parsed, Reply
-from amiral.config import FILE, find_home, load_settings, narrow
+from amiral.config import find_home, load_settings
+from amiral.hub.app import SOCKET, Hub
+from amiral.hub.asking import Silent, ask
 from amiral.local.background import start_in_background
-from amiral.local.sample import sample_project
+from amiral.local.choice import chosen_project, with_port
 from amiral.local.terminal import answer, show
-from amiral.processes.peer import peer_of
+from amiral.processes.spawn import Spawner
 from amiral.projects.project import Project
-from amiral.projects.project_files import FOLDER, Found, Unusable, read_file
-from amiral.projects.store import Projects
+from amiral.projects.served import served_by
+from amiral.safety.reviving import want, want_no_more
 from amiral.store.brake import Brake
 from amiral.store.files import ensure_private_folder
 
-_LAST_PORT = 65535
 _LONGEST_SOCKET = 100
 _LONGEST_SHOWN = 300
-_FAREWELL_S = 1.0
+_START_S = 30.0
+_ANSWER_S = 5.0
+_LOOK_S = 0.1
+_CLIS_S = 30.0
+_NOT_YET = ("starting", "waiting", "not started")
+_AT_REST = ("ended", "parked")
+
+
+Seen = tuple[str, str]
+"""A project's state, and why."""
+
+_Notices = tuple[list[str], list[str]]
+"""What a person should know, and which projects do not run."""
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What is asked for: these projects, at this port."""
+
+    home: Path
+    projects: tuple[Project, ...]
+    port: int | None
+
+    def options(self) -> tuple[str, ...]:
+        """Write it as words of `up`."""
+        port = () if self.port is None else ("--port", str(self.port))
+        return (*(project.path for project in self.projects), *port)
 
 
 def run(argv: list[str]) -> int:
@@ -53,161 +80,170 @@ def _start(parsed: Parsed, *, as_json: bool) -> Reply:
 
 def _up(parsed: Parsed, *, as_json: bool) -> Reply:
     home = find_home(os.environ)
-    settings = load_settings(home, os.environ)
+    settings = with_port(load_settings(home, os.environ), parsed)
     ensure_private_folder(home)
-    paths = parsed.arguments.get("path", ())
-    if isinstance(paths, tuple) and len(paths) > 1:
-        raise Invalid("this version serves one project a process", "run `amiral up` in each folder")
-    path = str(paths[0]) if isinstance(paths, tuple) and paths else ""
-    project = _project(home, path, is_sample=bool(parsed.arguments.get("sample")))
-    path_of_socket = socket_path(home, project)
-    if len(os.fsencode(path_of_socket)) > _LONGEST_SOCKET:
-        told = f"{path_of_socket} is too long for a socket"
-        raise Invalid(told, "choose a shorter AMIRAL_HOME")
-    asyncio.run(_refuse_second(home, project))
+    port = parsed.arguments.get("port")
+    wish = _Wish(home, _projects(home, parsed), port if isinstance(port, int) else None)
+    _check_sockets(wish)
+    running = asyncio.run(_running_hub(wish))
+    if running is not None and parsed.command == "hub":
+        raise Conflict("a hub serves this home already", "end it first: amiral down")
+    if running is not None:
+        return running
     if parsed.arguments.get("detach"):
-        return asyncio.run(start_in_background(home, project, _options(parsed)))
-    narrowed, warnings = _narrowed(_with_port(settings, parsed), project)
-    registry = Projects(home, Path.home()).warning()
-    warnings = (*_about(home, project, is_chosen=bool(path)), *warnings)
-    app = App(home, project, narrowed, (*warnings, *([registry] if registry else [])))
-    asyncio.run(_serve(app, as_json=as_json))
+        return asyncio.run(start_in_background(home, wish.options()))
+    asyncio.run(_serve(Hub(home, settings), wish, as_json=as_json))
     return Reply()
 
 
-def _about(home: Path, project: Project, *, is_chosen: bool) -> Iterator[str]:
-    """Tell what is served in place of this folder, and a stop under which nothing will start."""
-    here = Path.cwd().resolve()
-    if not is_chosen and not here.is_relative_to(project.path):
-        yield f"{here} is no project: the sample is served; `amiral up .` serves this folder"
-    stop = Brake(home / "brake").state() if (home / "brake").exists() else None
-    if stop is not None:
-        yield f"stop {stop.stop_id} is on, nothing starts: amiral release {stop.stop_id}"
+def _projects(home: Path, parsed: Parsed) -> tuple[Project, ...]:
+    if parsed.command == "hub":
+        return ()
+    paths = parsed.arguments.get("path", ())
+    named = paths if isinstance(paths, tuple) else (paths,)
+    is_sample = bool(parsed.arguments.get("sample"))
+    if not named:
+        return (chosen_project(home, "", is_sample=is_sample),)
+    found = [chosen_project(home, str(path), is_sample=False) for path in named]
+    return tuple(dict.fromkeys(found))
 
 
-def _with_port(settings: Settings, parsed: Parsed) -> Settings:
-    port = parsed.arguments.get("port")
-    if not isinstance(port, int):
-        return settings
-    if not 0 <= port <= _LAST_PORT:
-        raise Invalid(f"--port must be a port from 0 to {_LAST_PORT} (got {port})")
-    sources = {**settings.sources, "hub.port": "--port"}
-    return replace(settings, hub=replace(settings.hub, port=port), sources=sources)
+def _check_sockets(wish: _Wish) -> None:
+    for project in wish.projects:
+        path = served_by(wish.home, project).socket
+        if len(os.fsencode(path)) > _LONGEST_SOCKET:
+            raise Invalid(f"{path} is too long for a socket", "choose a shorter AMIRAL_HOME")
 
 
-def _options(parsed: Parsed) -> tuple[str, ...]:
-    """Write those options of `up` that a process in the background needs too."""
-    port = parsed.arguments.get("port")
-    return () if port is None else ("--port", str(port))
-
-
-def _narrowed(settings: Settings, project: Project) -> tuple[Settings, tuple[str, ...]]:
-    """Apply the project's own amiral.toml, which may only take power away."""
-    found = read_file(Path(project.path), f"config/{FILE}")
-    match found:
-        case Found():
-            narrowed = narrow(settings, project.name, found.text, FILE)
-            return narrowed.settings, narrowed.notices
-        case Unusable(file, reason):
-            raise Invalid(f"{file} cannot be used: {reason}", "put a plain file there")
-        case None:
-            return settings, ()
-
-
-def _project(home: Path, path: str, *, is_sample: bool) -> Project:
-    """Choose the project: PATH, the one we are in, the repository we are in, else the sample."""
-    projects = Projects(home, Path.home())
-    if is_sample:
-        return projects.register(sample_project(home), "shop")
-    if path:
-        return projects.register(Path(path))
-    here = Path.cwd()
-    known = projects.find(here)
-    if known is not None:
-        return known
-    for folder in (here, *here.parents):
-        if (folder / ".git").exists() or (folder / FOLDER).is_dir():
-            return projects.register(folder)
-    return projects.register(sample_project(home), "shop")
-
-
-async def _serve(app: App, *, as_json: bool) -> None:
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, app.over.set)
+async def _running_hub(wish: _Wish) -> Reply | None:
+    """Let a hub that runs take the projects up; None when there is none."""
+    path = wish.home / "run" / SOCKET
     try:
-        await app.start()
-        show(print_reply(await _banner(app), as_json=as_json))
-        sys.stdout.flush()
-        await app.over.wait()
-    finally:
-        await app.close()
-        await _let_answers_out()
-
-
-async def _let_answers_out() -> None:
-    """Whoever waits for an answer is told that the message is kept; it takes a moment to send."""
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    if others:
-        await asyncio.wait(others, timeout=_FAREWELL_S)
-
-
-async def _banner(app: App) -> Reply:
-    clis = await app.installed.look(app.spawner)
-    home, project = app.home, app.project
-    url = _url(app)
-    lines = [
-        f"amiral {__version__} · home {home}",
-        f"found   {' · '.join(_described(cli) for cli in clis)}",
-        f"project {project.name} ({one_line(project.path, _LONGEST_SHOWN)})",
-        *(f"notice  {notice}" for notice in app.notices()),
-        *([f"open    {url}   (valid once, 10 minutes)"] if url else []),
-        f"socket  {app.socket_path}",
-        f'chat    {_command()} say -p {quote(project.name)} "/c what does this project do?"',
-    ]
-    data = {
-        "url": url,
-        "socket": str(app.socket_path),
-        "projects": [project],
-        "clis": clis,
-        "notices": app.notices(),
-    }
-    return Reply("\n".join(lines), data)
-
-
-def _url(app: App) -> str:
-    """Give the page's address, "" when there is no page: a notice says why."""
-    try:
-        return app.new_url()
-    except Broken:
-        return ""
-
-
-def _described(cli: CliState) -> str:
-    if cli.problem:
-        why = "not installed" if "no program" in cli.problem else one_line(cli.problem, 120)
-        return f"{cli.driver} ({why})"
-    login = f" (login needed: {cli.fix})" if cli.fix else " (logged in)"
-    return f"{cli.driver} {cli.version}{'' if cli.driver == 'scripted' else login}"
-
-
-async def _refuse_second(home: Path, project: Project) -> None:
-    """Raise Conflict naming the process that serves this project already."""
-    server = await _server_of(socket_path(home, project))
-    if server is not None:
-        who = f"process {server}" if server else "another process"
-        raise Conflict(f"{project.name} is served by {who} already", "end it first: amiral down")
-
-
-async def _server_of(path: Path) -> int | None:
-    """Give the process that listens, 0 where the system does not tell, None when none does."""
-    try:
-        _, writer = await asyncio.open_unix_connection(path)
-    except OSError:
+        told = await ask(path, ["url"], _ANSWER_S)
+    except Silent:
         return None
-    server = peer_of(writer.get_extra_info("socket"), "").pid
-    writer.close()
-    return server
+    except AmiralError as error:
+        told = {"url": "", "notice": error.message}
+
+    async def states() -> Mapping[str, Seen]:
+        seen = await ask(path, ["watchdog"], _ANSWER_S)
+        rows = seen["children"]
+        return {str(one["name"]): (str(one["state"]), str(one["reason"])) for one in rows}
+
+    async def restart(name: str) -> object:
+        return await ask(path, ["restart", "--", name], _ANSWER_S)
+
+    notices = [str(told["notice"])] if "notice" in told else []
+    if wish.port is not None:
+        notices.append("the hub runs already: its port stays as it is (amiral down, amiral up)")
+    missing = await _await_started(wish, states, restart)
+    text, data = _told(wish, str(told["url"]), (notices, missing), ())
+    return Reply(text, data, exit_code=1 if missing else 0)
+
+
+async def _serve(hub: Hub, wish: _Wish, *, as_json: bool) -> None:
+    """Serve until told to end: Ctrl-C ends everything, SIGTERM the hub alone (as at a restart)."""
+    loop, is_whole = asyncio.get_running_loop(), asyncio.Event()
+
+    def end_whole() -> None:
+        is_whole.set()
+        hub.over.set()
+
+    loop.add_signal_handler(signal.SIGTERM, hub.over.set)
+    loop.add_signal_handler(signal.SIGINT, end_whole)
+    try:
+        await hub.start()
+        if wish.projects:
+            want(str(wish.home), wish.port)
+
+        async def states() -> Mapping[str, Seen]:
+            return {one.project.name: (one.state, one.reason) for one in hub.supervisor.states()}
+
+        async def restart(name: str) -> None:
+            ids = {one.name: one.id for one in wish.projects}
+            await hub.supervisor.restart(ids[name])
+
+        clis = asyncio.create_task(_clis(wish.home))
+        notices = [*hub.notices(), *_stop_notice(wish.home)]
+        missing = await _await_started(wish, states, restart)
+        show(print_reply(_banner(hub, wish, (notices, missing), await clis), as_json=as_json))
+        sys.stdout.flush()
+        await hub.over.wait()
+        want_no_more(str(wish.home))
+        if is_whole.is_set():
+            await hub.end_children()
+            hub.guarding.end()
+    finally:
+        await hub.close()
+
+
+async def _await_started(
+    wish: _Wish,
+    states: Callable[[], Awaitable[Mapping[str, Seen]]],
+    restart: Callable[[str], Awaitable[object]],
+) -> list[str]:
+    """Wait until every project asked for runs, and tell of those that do not.
+
+    One at rest is started: it was ended by a person, or given up, and a person wants it now.
+    """
+    clock = SystemClock()
+    by_s = clock.monotonic_s() + _START_S
+    resting = {name for name, (state, _) in (await states()).items() if state in _AT_REST}
+    for project in wish.projects:
+        if project.name in resting:
+            await restart(project.name)
+    while True:
+        now = await states()
+        missing = {p.name: now.get(p.name, ("not started", "")) for p in wish.projects}
+        missing = {name: seen for name, seen in missing.items() if seen[0] != "running"}
+        is_settled = not any(state in _NOT_YET for state, _ in missing.values())
+        if is_settled or clock.monotonic_s() > by_s:
+            return [f"{name} does not run: {': '.join(seen)}" for name, seen in missing.items()]
+        await clock.sleep(_LOOK_S)
+
+
+def _stop_notice(home: Path) -> Iterable[str]:
+    stop = Brake(home / "brake").state()
+    if stop is not None:
+        yield f"{stop.name} is on, nothing starts: {stop.way_out}"
+
+
+async def _clis(home: Path) -> Sequence[str]:
+    """Have the CLIs looked at in a process of its own: the hub holds no agent code."""
+    argv = [sys.executable, "-m", "amiral", "drivers", "--json"]
+    spawner = Spawner(Brake(home / "brake"), "")
+    env = dict(os.environ)
+    ran = await spawner.run(argv, kind="own", env=env, cwd="/", timeout_s=_CLIS_S)
+    try:
+        return [str(line) for line in json.loads(ran.out)["found"]]
+    except (ValueError, LookupError, TypeError):
+        return ()
+
+
+def _banner(hub: Hub, wish: _Wish, notices: _Notices, clis: Sequence[str]) -> Reply:
+    try:
+        url = hub.new_url()
+    except Broken:
+        url = ""
+    return Reply(*_told(wish, url, notices, clis))
+
+
+def _told(
+    wish: _Wish, url: str, notices: _Notices, clis: Sequence[str]
+) -> tuple[str, dict[str, Any]]:
+    lines = [f"amiral {__version__} · home {wish.home}"]
+    lines += [f"found   {' · '.join(clis)}"] if clis else []
+    lines += [f"project {p.name} ({one_line(p.path, _LONGEST_SHOWN)})" for p in wish.projects]
+    told, missing = notices
+    lines += [f"notice  {notice}" for notice in (*told, *missing)]
+    lines += [f"open    {url}   (valid once, 10 minutes)"] if url else []
+    lines += [
+        f'chat    {_command()} say -p {quote(p.name)} "/c what does this project do?"'
+        for p in wish.projects[:1]
+    ]
+    data: dict[str, Any] = {"url": url, "pid": os.getpid(), "projects": wish.projects}
+    data |= {"notices": [*told, *missing], "missing": missing}
+    return "\n".join(lines), data
 
 
 def _command() -> str:

@@ -125,7 +125,7 @@ def _bearer(request: Request) -> str:
 
 def _unknown(request: Request) -> Response:
     """Say nothing of what is here to one who shows no token, or one that does not count."""
-    if request.scope["path"] == "/" and "text/html" in request.headers.get("accept", ""):
+    if request.scope["path"].endswith("/") and "text/html" in request.headers.get("accept", ""):
         response: Response = HTMLResponse(render_closed(), 401)
     else:
         response = complain(request, Denied("a token is needed", "amiral url"), 401)

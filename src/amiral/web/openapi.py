@@ -1,11 +1,12 @@
 """Pure: the OpenAPI document, written from the command table and the fixed routes."""
 
+import re
 from collections.abc import Iterable, Mapping
 
 from amiral.commands.arguments import usage
 from amiral.commands.parameter import Kind, Parameter
 from amiral.commands.registry import Command
-from amiral.web.paths import LOOKS, command_path
+from amiral.web.paths import LOOKS, Look, command_path
 
 Json = dict[str, object]
 
@@ -27,7 +28,7 @@ _ERRORS: Mapping[str, str] = {
     "415": "a body that is not application/json",
     "500": "something of amiral or of the machine does not work",
     "501": "not in this version",
-    "503": "amiral ends",
+    "503": "amiral ends, or the project's process does not answer",
 }
 _WRITE_ONLY = ("413", "415")
 _EVENT: Json = {
@@ -64,14 +65,20 @@ _EVENTS: Json = {
 }
 
 
-def describe(commands: Iterable[Command], version: str) -> Json:
+def describe(
+    commands: Iterable[Command],
+    version: str,
+    looks: Iterable[Look] = LOOKS,
+    *,
+    has_events: bool = True,
+) -> Json:
     """Describe these commands and all other routes as an OpenAPI 3.1 document."""
     offered = list(commands)
     names = {row.name: row for row in offered}
     paths: Json = {command_path(row.name): {"post": _command(row)} for row in offered}
     paths |= {
         look.path: {"get": _look(look.path, names[look.command])}
-        for look in LOOKS
+        for look in looks
         if look.command in names
     }
     return {
@@ -79,11 +86,11 @@ def describe(commands: Iterable[Command], version: str) -> Json:
         "info": {
             "title": "amiral",
             "version": version,
-            "description": "One project's workers: see docs/reference/http.md.",
+            "description": "Workers and their projects: see docs/reference/http.md.",
         },
-        "servers": [{"url": "/"}],
+        "servers": [{"url": "."}],
         "security": [{"cookie": []}, {"bearer": []}],
-        "paths": {**paths, **_fixed()},
+        "paths": {**paths, **(_events() if has_events else {}), **_documents()},
         "components": {
             "schemas": {"Error": _ERROR, "Event": _EVENT, "Events": _EVENTS},
             "responses": {code: _error(told) for code, told in _ERRORS.items()},
@@ -130,7 +137,7 @@ def _look(path: str, row: Command) -> Json:
         [{"name": "id", "in": "path", "required": True, "schema": _TEXT}] if "{id}" in path else []
     )
     return {
-        "operationId": "get_" + _identifier(row.name),
+        "operationId": "_".join(["get", *re.findall("[a-z]+", path)[1:]]),
         "summary": row.help,
         "tags": ["looking"],
         "parameters": found,
@@ -138,13 +145,12 @@ def _look(path: str, row: Command) -> Json:
     }
 
 
-def _fixed() -> Json:
-    """Describe the routes that render no command."""
+def _events() -> Json:
+    """Describe the routes of the journal."""
     since: Json = {"name": "since", "in": "query", "schema": {"type": "integer", "minimum": 0}}
     limit: Json = {"name": "limit", "in": "query", "schema": {"type": "integer", "maximum": 1000}}
     after: Json = {"name": "after", "in": "query", "schema": _TEXT}
     last: Json = {"name": "Last-Event-ID", "in": "header", "schema": _TEXT}
-    code: Json = {"name": "code", "in": "query", "schema": _TEXT}
     events: Json = {"$ref": "#/components/schemas/Events"}
     return {
         "/api/events": _get(
@@ -157,6 +163,12 @@ def _fixed() -> Json:
             _TEXT,
             "text/event-stream",
         ),
+    }
+
+
+def _documents() -> Json:
+    code: Json = {"name": "code", "in": "query", "schema": _TEXT}
+    return {
         "/openapi.json": _get("openapi", "this document", [], {"type": "object"}),
         "/": _get("page", "the page; `code` is exchanged for a cookie", [code], _TEXT, "text/html"),
     }

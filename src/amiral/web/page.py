@@ -1,4 +1,7 @@
-"""The page at `/`: one document, one script, one style sheet, served as they are."""
+"""The page at `/`: one document, one script, one style sheet, served as they are.
+
+It loads everything by relative paths: the hub shows it below `/p/<project>/`.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +21,7 @@ _TYPES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Asset:
-    """A file of the page."""
+    """A file of the page; `path` is relative to it."""
 
     path: str
     media_type: str
@@ -28,7 +31,7 @@ class Asset:
 def assets() -> Sequence[Asset]:
     """Read the files that the page loads."""
     return [
-        Asset(f"/static/{name}", media_type, (_FOLDER / name).read_bytes())
+        Asset(f"static/{name}", media_type, (_FOLDER / name).read_bytes())
         for name, media_type in _TYPES.items()
     ]
 

@@ -13,6 +13,7 @@ class Look(NamedTuple):
 LOOKS: Final = (
     Look("/api/status", "status"),
     Look("/api/health", "health"),
+    Look("/api/child/health", "health"),
     Look("/api/workers", "workers"),
     Look("/api/workers/{id}", "workers show"),
     Look("/api/specs", "specs"),

@@ -1,4 +1,4 @@
-"""The HTTP server of one project, in its process: loopback with a token, and a unix socket."""
+"""What serves an application over HTTP: loopback with a token, and a unix socket."""
 
 import asyncio
 import contextlib
@@ -8,19 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from amiral.base.clock import Clock
 from amiral.base.errors import AmiralError, Broken
 from amiral.base.settings import Hub
-from amiral.commands.registry import Commands, Role
+from amiral.commands.registry import Role
 from amiral.store.journal import Journal
-from amiral.web.api import Api, Shown
-from amiral.web.fanout import Fanout
 from amiral.web.gate import Door, Gate
 from amiral.web.listen import listen_on_loopback, listen_on_unix
 from amiral.web.origin import our_hosts
-from amiral.web.patience import GRACE_S, Patience
+from amiral.web.patience import GRACE_S
 from amiral.web.sessions import WebSessions
 
 RoleOf = Callable[[socket.socket], Role]
@@ -31,60 +30,51 @@ _COOKIE_LENGTH = 8
 
 @dataclass(frozen=True)
 class Site:
-    """Where and as what a project is served; `is_exact` = the port was asked for."""
+    """Where and as what it is served; `is_exact` = the port was asked for.
+
+    Without `hub` it is served on the unix socket alone, and the hub's gateway shows its page.
+    """
 
     title: str
-    hub: Hub
+    hub: Hub | None
     is_exact: bool
     is_read_only: bool
     socket_path: Path
 
 
-class WebServer:
-    """Serves until it is closed; what cannot be listened at stands in `problems`."""
+class Server:
+    """Serves one application until it is closed; what cannot be listened at is in `problems`."""
 
-    def __init__(
-        self, commands: Commands, journal: Journal, clock: Clock, role_of: RoleOf, site: Site
-    ) -> None:
-        self._commands, self._journal, self._clock = commands, journal, clock
+    def __init__(self, journal: Journal, clock: Clock, role_of: RoleOf, site: Site) -> None:
         self._role_of, self._site = role_of, site
         self._sessions = WebSessions(journal, clock)
-        self._fanout = Fanout(journal, clock)
-        self._patience = Patience()
+        self._cookie = f"amiral_{journal.epoch[:_COOKIE_LENGTH]}"
         self._listeners: list[socket.socket] = []
         self._server: uvicorn.Server | None = None
         self._base = ""
         self.problems: list[str] = []
 
-    async def start(self) -> None:
-        """Listen wherever it is possible."""
-        site = self._site
+    async def start(self, app: ASGIApp) -> None:
+        """Listen wherever it is possible; `app` finds who asks in `request.state.caller`."""
         hosts: frozenset[str] = frozenset()
+        if self._site.hub is not None:
+            with self._noting_problems():
+                hosts = self._listen_on_loopback(self._site.hub)
         with self._noting_problems():
-            listener = listen_on_loopback(site.hub.host, site.hub.port, is_exact=site.is_exact)
-            self._listeners.append(listener)
-            address, port = listener.getsockname()[:2]
-            hosts = our_hosts(address, port)
-            self._base = (
-                f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
-            )
-            if site.hub.port not in (0, port):
-                self.problems.append(f"port {site.hub.port} is in use: the page is at {port}")
-        with self._noting_problems():
-            self._listeners.append(listen_on_unix(site.socket_path))
+            self._listeners.append(listen_on_unix(self._site.socket_path))
         if self._listeners:
-            await self._serve(hosts)
+            await self._serve(Gate(app, self._sessions, self._door(hosts)))
 
     def new_url(self) -> str:
         """Give the page's address with a new one-time code; Broken when there is no page."""
+        if self._site.hub is None:
+            raise Broken("the hub serves the page", "amiral url")
         if not self._base:
             raise Broken(self.problems[0], "repair it, then amiral down and amiral up")
         return f"{self._base}/?code={self._sessions.new_code()}"
 
     async def close(self) -> None:
-        """Hang up: streams at once, commands that still wait after a short grace."""
-        self._fanout.close()
-        self._patience.end()
+        """Take nothing more, let what is being answered end, hang up on it after a short grace."""
         if self._server is not None:
             loop = asyncio.get_running_loop()
             cut = loop.call_later(2 * GRACE_S, _abort, self._server)
@@ -92,12 +82,21 @@ class WebServer:
             cut.cancel()
             self._site.socket_path.unlink(missing_ok=True)
 
-    async def _serve(self, hosts: frozenset[str]) -> None:
-        site = self._site
-        shown = Shown(site.title, site.is_read_only)
-        api = Api(self._commands, self._journal, self._fanout, self._patience, shown)
-        cookie = f"amiral_{self._fanout.epoch[:_COOKIE_LENGTH]}"
-        gate = Gate(api.app(), self._sessions, Door(hosts, cookie, site.is_read_only))
+    def _listen_on_loopback(self, hub: Hub) -> frozenset[str]:
+        """Listen there and give the Host headers that mean us."""
+        listener = listen_on_loopback(hub.host, hub.port, is_exact=self._site.is_exact)
+        self._listeners.append(listener)
+        address, port = listener.getsockname()[:2]
+        shown = f"[{address}]" if ":" in address else address
+        self._base = f"http://{shown}:{port}"
+        if hub.port not in (0, port):
+            self.problems.append(f"port {hub.port} is in use: the page is at {port}")
+        return our_hosts(address, port)
+
+    def _door(self, hosts: frozenset[str]) -> Door:
+        return Door(hosts, self._cookie, self._site.is_read_only)
+
+    async def _serve(self, gate: Gate) -> None:
         config = uvicorn.Config(
             gate,
             http=_connections(self._role_of),

@@ -66,7 +66,7 @@ async function get(path) {
 async function run(name, values) {
   tell("");
   try {
-    const response = await ask(`/api/commands/${name}`, {
+    const response = await ask(`api/commands/${name}`, {
       method: "POST",
       headers: { "content-type": "application/json", accept: "text/plain" },
       body: JSON.stringify(values),
@@ -292,11 +292,11 @@ async function refresh() {
 
 async function load() {
   const [status, list, found, held, asked] = await Promise.all([
-    get("/api/status"),
-    get("/api/workers"),
-    get("/api/specs"),
-    get("/api/conversations"),
-    get("/api/approvals"),
+    get("api/status"),
+    get("api/workers"),
+    get("api/specs"),
+    get("api/conversations"),
+    get("api/approvals"),
   ]);
   if (!status || !list) return;
   const [project] = status.projects;
@@ -309,7 +309,7 @@ async function load() {
   byId("stop").disabled = Boolean(project.stop_id);
   const name = [chosen, "owner"].sort().join("-");
   const isHeld = held?.conversations.some((one) => one.id === name);
-  const path = `/api/conversations/${encodeURIComponent(name)}`;
+  const path = `api/conversations/${encodeURIComponent(name)}`;
   showConversation((isHeld && (await get(path))) || { id: name, messages: [] });
 }
 
@@ -335,8 +335,9 @@ function showLive(event) {
 }
 
 function connect() {
-  if (isClosed) return;
-  source = new EventSource(`/api/stream?after=${encodeURIComponent(place)}`);
+  if (isClosed || document.hidden) return;
+  source?.close();
+  source = new EventSource(`api/stream?after=${encodeURIComponent(place)}`);
   for (const name of page.events.split(" ")) source.addEventListener(name, hear);
   source.addEventListener("resync", (event) => {
     place = event.lastEventId;
@@ -353,6 +354,12 @@ function connect() {
     setTimeout(connect, 3000);
   });
 }
+
+// A browser has six connections to one address for all of its tabs: one that nobody sees needs none.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) source?.close();
+  else connect();
+});
 
 // ---------------------------------------------------------------- acting
 

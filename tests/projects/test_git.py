@@ -8,7 +8,7 @@ import pytest
 from amiral.base.errors import Broken, NotFound
 from amiral.processes.spawn import Spawner
 from amiral.projects.git import Git, identity, said
-from amiral.projects.git_tree import Tree
+from amiral.projects.git_tree import GitTree
 from amiral.store.brake import Brake
 
 
@@ -31,7 +31,7 @@ async def test_what_git_refuses_is_told_with_its_words_and_where_to_look(git, sh
 
 async def test_a_folder_that_is_gone_is_not_taken_for_a_missing_git(git, tmp_path, monkeypatch):
     with pytest.raises(NotFound, match="gone"):
-        await git.run(Tree(tmp_path, tmp_path, tmp_path / "gone"), "status")
+        await git.run(GitTree(tmp_path, tmp_path, tmp_path / "gone"), "status")
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(NotFound, match="git is not installed") as caught:
         await git.run(tmp_path, "status")
@@ -97,3 +97,18 @@ async def test_many_may_ask_at_once(git, shop):
 def test_the_tests_see_no_settings_of_this_machine(user):
     told = subprocess.run(["git", "config", "--global", "--list"], capture_output=True, check=False)
     assert told.stdout == b""
+
+
+async def test_g3_an_address_that_is_a_program_is_run_by_no_git_of_amirals(git, shop, tmp_path):
+    """Not even where the repository itself allows it."""
+    ran = tmp_path / "ran"
+    address = f"ext::touch {ran}"
+    shop.git("config", "protocol.ext.allow", "always")
+    for words in (("ls-remote", address), ("clone", address, str(tmp_path / "clone"))):
+        assert not await git.tells(shop.root, *words)
+        assert not ran.exists()
+    person = await git.run(shop.root, "ls-remote", address, as_person=True)
+    assert person.code != 0
+    assert not ran.exists()
+    shop.git("ls-remote", address, code=128)
+    assert ran.exists(), "git alone runs it"

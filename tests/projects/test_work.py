@@ -130,10 +130,10 @@ async def test_a_repository_of_its_own_is_told_since_a_commit_would_not_hold_it(
         await work.stage(worktree)
 
 
-async def test_a_submodule_is_left_alone_and_nothing_configured_in_it_runs(
+async def test_g3_a_submodule_is_left_alone_and_nothing_configured_in_it_runs(
     worktrees, shop, checkout, tmp_path, alarm
 ):
-    """G1, G3: git looks into a submodule by running git there, with what is configured there."""
+    """G1: git looks into a submodule by running git there, with what is configured there."""
     program, bell = alarm
     lib = checkout(tmp_path / "lib").begin()
     lib.commit(a_txt="1\n")

@@ -1,12 +1,13 @@
 """Runs git for amiral: no hooks, no prompts, and on an agent's tree no settings of the person."""
 
+import asyncio
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from amiral.base.errors import Broken, NotFound
 from amiral.processes.fence import Fence
 from amiral.processes.spawn import Ran, Spawner, base_environment
-from amiral.projects.git_tree import Tree, tree_fence
+from amiral.projects.git_tree import GitTree, tree_fence
 
 _TIMEOUT_S = 300.0
 _LONGEST_WORDS = 400
@@ -38,7 +39,7 @@ class Git:
 
     async def ask(
         self,
-        where: Path | Tree,
+        where: Path | GitTree,
         *words: str,
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
@@ -51,13 +52,13 @@ class Git:
             raise Broken(f"git {words[0]} answered more than can be taken in")
         return ran.out.decode("utf-8", "replace").rstrip("\n")
 
-    async def tells(self, where: Path | Tree, *words: str) -> bool:
+    async def tells(self, where: Path | GitTree, *words: str) -> bool:
         """Run a git command whose exit code is a yes or no."""
         return (await self.run(where, *words)).code == 0
 
     async def run(
         self,
-        where: Path | Tree,
+        where: Path | GitTree,
         *words: str,
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
@@ -76,7 +77,9 @@ class Git:
             place = (f"--git-dir={where.git_dir}", f"--work-tree={where.work_tree}")
             cwd, named = where.work_tree, {"GIT_COMMON_DIR": str(where.common_dir)}
         settings = {**own, **named, **(env or {})}
-        fence = None if isinstance(where, Path) else tree_fence(where, settings, self._private)
+        fence = None
+        if not isinstance(where, Path):
+            fence = await asyncio.to_thread(tree_fence, where, settings, self._private)
         return await self._start((*place, *_QUIET, *chosen, *words), cwd, settings, stdin, fence)
 
     async def _trust(self) -> tuple[str, ...]:
@@ -113,7 +116,7 @@ class Git:
             raise NotFound("git is not installed", "install git") from error
 
 
-def by_hand(where: Path | Tree) -> str:
+def by_hand(where: Path | GitTree) -> str:
     """Write the git command a person may type: never one that follows an agent's `.git` (G1)."""
     if isinstance(where, Path):
         return f"git -C {where}"

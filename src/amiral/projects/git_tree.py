@@ -20,7 +20,7 @@ _RECORD = ("objects", "refs/heads/amiral", "logs/refs/heads/amiral")
 
 
 @dataclass(frozen=True)
-class Tree:
+class GitTree:
     """A worktree and where git keeps what belongs to it, all named in full.
 
     What an agent may rewrite is never asked for a way: neither the `.git` file of its worktree nor
@@ -32,7 +32,7 @@ class Tree:
     work_tree: Path
 
 
-def read_by_git(tree: Tree) -> tuple[Path, ...]:
+def read_by_git(tree: GitTree) -> tuple[Path, ...]:
     """Give what git reads for a worktree; of a fenced worker it writes nothing of it.
 
     Objects, branches and git's record of a worktree are what amiral commits from, and what the user
@@ -41,7 +41,7 @@ def read_by_git(tree: Tree) -> tuple[Path, ...]:
     return (tree.common_dir, tree.git_dir)
 
 
-def tree_fence(tree: Tree, env: Mapping[str, str], private: Collection[Path]) -> Fence | None:
+def tree_fence(tree: GitTree, env: Mapping[str, str], private: Collection[Path]) -> Fence | None:
     """Give the fence; None on a system that has none, where git's own care has to do.
 
     The folder of `GIT_INDEX_FILE` in `env` can be written too; `private` is what nobody reads.

@@ -61,6 +61,14 @@ def read_file(root: Path, file: str) -> Found | Unusable | None:
     return Found(file, data)
 
 
+def read_inside(root: Path, file: str) -> bytes | None:
+    """Read any plain file of a project, one byte further than 256 KiB; None when it cannot be."""
+    try:
+        return _read(_open(root, tuple(file.split("/"))))
+    except (OSError, ValueError):
+        return None
+
+
 def list_files(root: Path) -> tuple[str, ...]:
     """Name the files of a project that need trust and are there, at most 1000, sorted."""
     config = [f"config/{name}" for name in _CONFIG]

@@ -137,6 +137,15 @@ class Trust:
         self._change(project, file, None)
         return file
 
+    def forget_project(self, project: Project) -> None:
+        """Trust nothing of a project any more, as if it had never been one."""
+        if project.id not in self._read()[0]:
+            return
+        with exclusive(self._file):
+            projects = {name: dict(rows) for name, rows in self._read()[0].items()}
+            projects.pop(project.id, None)
+            write_json(self._file, _File(1, projects))
+
     def warning(self) -> str:
         """Tell what a person should know about `trust.json` itself, "" when it is well."""
         return self._read()[1]

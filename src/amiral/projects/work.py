@@ -16,7 +16,7 @@ from amiral.base.ids import new_id
 from amiral.base.plain import plain
 from amiral.projects import merging
 from amiral.projects.git import Git, by_hand, identity, said
-from amiral.projects.git_tree import Tree
+from amiral.projects.git_tree import GitTree
 from amiral.store.files import write_atomic
 
 OURS = "amiral/"
@@ -37,7 +37,7 @@ class Worktree:
     name: str
     branch: str
     folder: Path
-    tree: Tree
+    tree: GitTree
 
 
 class Work:
@@ -187,7 +187,7 @@ class Work:
         told = [f"left out, a repository of its own: {name}" for name in nested]
         return "\n".join([*([text] if text else []), *told])
 
-    async def _text(self, tree: Tree, env: dict[str, str], *what: str) -> str:
+    async def _text(self, tree: GitTree, env: dict[str, str], *what: str) -> str:
         ran = await self._git.run(tree, "diff", *_AS_TEXT, *what, env=env)
         if ran.code != 0:
             raise Broken(f"git diff failed: {said(ran)}")
@@ -246,7 +246,7 @@ async def _borrowed_index(worktree: Worktree) -> AsyncIterator[dict[str, str]]:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
-def _relink(tree: Tree) -> None:
+def _relink(tree: GitTree) -> None:
     """See that git's three links between a worktree and the rest lead where git left them."""
     link = tree.work_tree / ".git"
     if link.is_dir() and not link.is_symlink():

@@ -13,7 +13,7 @@ from amiral.base.errors import AmiralError, Broken, Invalid, NotFound
 from amiral.base.failpoint import failpoint
 from amiral.base.ids import new_id
 from amiral.projects.git import Git, said
-from amiral.projects.git_tree import Tree
+from amiral.projects.git_tree import GitTree
 from amiral.projects.work import OURS, Work, Worktree
 from amiral.store.files import ensure_private_folder, write_atomic
 
@@ -224,7 +224,7 @@ class Worktrees:
                 f"move {path} away; it is made again from its branch",
             )
         prefix = await self._git.ask(self.root, "rev-parse", "--show-prefix")
-        return Worktree(name, deed.branch, path / prefix, Tree(record, common, path))
+        return Worktree(name, deed.branch, path / prefix, GitTree(record, common, path))
 
     async def _common(self) -> Path:
         """Find where git keeps what all worktrees of the repository share."""

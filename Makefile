@@ -38,7 +38,7 @@ coverage: setup ## the branches of the pure modules: 100 % or a list of what is 
 house: setup ## the house rules alone
 	$(BIN)/pytest -q tests/test_house_rules.py
 
-system-packages: ## what the tests need of the system (git, ip, unshare, strace, tmux, ps, chromium)
+system-packages: ## what the tests need of the system (git, ip, unshare, bwrap, strace, tmux, ps, chromium)
 	@scripts/system-packages.sh
 
 clis: ## the agent CLIs of the end-to-end tests, pinned, into clis/node_modules

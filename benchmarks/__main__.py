@@ -10,15 +10,17 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 
-from benchmarks import fanout, fence, footprint, sandbox, startup, suites, turns
+from benchmarks import fanout, fence, fleet, footprint, sandbox, startup, stop, suites, turns
 from benchmarks.figures import Figure, table
 
 BENCHES: Mapping[str, Callable[[], list[Figure]]] = {
     "turns": turns.figures,
     "startup": startup.figures,
     "footprint": footprint.figures,
+    "fleet": fleet.figures,
     "journal": suites.of_journal,
     "processes": suites.of_processes,
+    "stop": stop.figures,
     "fence": fence.figures,
     "sandbox": sandbox.figures,
     "framing": suites.of_framing,

@@ -38,7 +38,8 @@ from amiral.commands.registry import Commands, Role
 from amiral.commands.table import TABLE
 from amiral.store.journal import Journal, Stamped
 from amiral.web import frames
-from amiral.web.server import Site, WebServer
+from amiral.web.project import WebServer
+from amiral.web.server import Site
 from amiral.web.sessions import WEB_SESSIONS
 
 DESIGNS = ("ours", "queue", "bare")

@@ -20,6 +20,8 @@ from benchmarks.figures import Figure, spread
 
 import amiral
 from amiral.processes.answers import Lost, Order
+from amiral.processes.box import launcher
+from amiral.processes.covers import KEPT, shared_folders
 from amiral.processes.fence import DELETE, READ, WRITE, Fence, abi, system_grants
 from amiral.processes.pool import ShimPool
 from amiral.processes.probe import probe
@@ -27,6 +29,7 @@ from amiral.processes.spawn import Spawner, base_environment
 from amiral.store.brake import Brake
 
 ROUNDS = 25
+COVERS = 100
 ROUNDS_IN_SHIM = 100
 FILES = 2000
 IDLE_S = 0.12
@@ -74,6 +77,11 @@ class Bench:
         folders = [str(self.inside), *paths]
         return Fence((*((path, ALL) for path in folders), *system), ALL, ports=(50_000,))
 
+    def boxed(self, *covers: str) -> Fence:
+        fence = self.fence()
+        laid = (*shared_folders(), *((path, KEPT) for path in covers))
+        return Fence(fence.grants, fence.fenced, fence.ports, covers=laid)
+
     def files(self) -> list[str]:
         paths = [self.inside / str(number) for number in range(FILES)]
         for path in paths:
@@ -104,11 +112,24 @@ class Bench:
         return [plain for plain, _ in pairs], [fenced for _, fenced in pairs]
 
     async def program(self, fence: Fence | None) -> float:
+        return await self.timed(["/bin/true"], fence)
+
+    async def launched(self, fence: Fence | None) -> float:
+        """Start it as somebody else would, who is given the command of the launcher."""
+        if fence is None:
+            return await self.timed(["/bin/true"], None)
+        path = self.home / "fence.json"
+        path.write_text(json.dumps(fence.as_json()))
+        path.chmod(0o600)
+        return await self.timed(launcher(str(path), ["/bin/true"]), None)
+
+    async def timed(self, argv: list[str], fence: Fence | None) -> float:
         began = time.perf_counter()
-        await self.spawner.run(
-            ["/bin/true"], kind="own", env={}, cwd="/", timeout_s=9.0, fence=fence
-        )
-        return (time.perf_counter() - began) * 1000
+        ran = await self.spawner.run(argv, kind="own", env={}, cwd="/", timeout_s=9.0, fence=fence)
+        took = (time.perf_counter() - began) * 1000
+        if ran.code != 0:
+            raise RuntimeError(ran.err.decode())
+        return took
 
 
 async def gone(link):
@@ -130,6 +151,9 @@ async def measured(home: Path) -> list[Figure]:
     sessions = await paired(lambda one: bench.session(pool, one), fence)
     await pool.close()
     programs = await paired(bench.program, fence)
+    launched = await paired(bench.launched, fence)
+    boxed = await paired(bench.program, bench.boxed())
+    covered = await paired(bench.program, bench.boxed(*bench.files()[:COVERS]))
     trials = []
     for _ in range(5):
         began = time.perf_counter()
@@ -140,6 +164,9 @@ async def measured(home: Path) -> list[Figure]:
         cost(f"the same of {FILES} single files", *await bench.in_shim(many), None),
         cost("a fence at a session's whole start", *sessions, None),
         cost("a fence round a program of our own", *programs, None),
+        cost("a program launched behind its fence", *launched, 25.0),
+        cost("a program in a box of bwrap", *boxed, None),
+        cost(f"the same with {COVERS} covers", *covered, None),
         spread("the fence tried out", trials, "ms", note=f"{probed.status}, ABI {probed.abi}"),
     ]
 

@@ -21,9 +21,9 @@ PARTS = {
     "a bare Python": "pass",
     "and asyncio": "import asyncio",
     "and msgspec, sqlite3, entry points": "import asyncio, msgspec, sqlite3, importlib.metadata",
-    "and all of amiral": "import amiral.local.start",
+    "and all of amiral": "import amiral.local.child",
     "and starlette, uvicorn": (
-        "import amiral.local.start, starlette.applications, starlette.routing, uvicorn"
+        "import amiral.local.child, starlette.applications, starlette.routing, uvicorn"
     ),
 }
 TELL = "; print(open('/proc/self/status').read().partition('VmRSS:')[2].split()[0])"

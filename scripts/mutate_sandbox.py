@@ -76,8 +76,20 @@ MUTANTS = (
     Mutant(
         "a denied folder is no obstacle",
         "reach",
-        "return Reach(obstacle=self._scope.denied(inside.denial))",
+        "return Reach(obstacle=None if has_covers else self._scope.denied(inside.denial))",
         "return Reach()",
+    ),
+    Mutant(
+        "what is denied gets no cover",
+        "covering",
+        "if path in self.others or self._is_refused(path, place):",
+        "if path in self.others:",
+    ),
+    Mutant(
+        "a second name of what is denied gets no cover",
+        "covering",
+        "if path in self.others or self._is_refused(path, place):",
+        "if self._is_refused(path, place):",
     ),
     Mutant(
         "a folder is granted whatever other names its files have",

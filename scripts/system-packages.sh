@@ -11,6 +11,7 @@ missing_packages() {
 git git
 ip iproute2
 unshare util-linux
+bwrap bubblewrap
 strace strace
 tmux tmux
 ps procps

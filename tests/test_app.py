@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from amiral.app import App, socket_path
+from amiral.app import App
 from amiral.base import events as ev
 from amiral.base.errors import Conflict
 from amiral.base.settings import DriverSettings, Settings
+from amiral.projects.served import served_by
 from amiral.projects.store import Projects
 from amiral.store.brake import Brake
 
@@ -41,7 +42,9 @@ class Place:
         return app
 
     async def ask(self, *argv):
-        reader, writer = await asyncio.open_unix_connection(socket_path(self.home, self.project))
+        reader, writer = await asyncio.open_unix_connection(
+            served_by(self.home, self.project).socket
+        )
         writer.write(json.dumps({"argv": [*argv, "--json"]}).encode() + b"\n")
         async with asyncio.timeout(PATIENCE_S):
             *frames, ended = [json.loads(line) for line in (await reader.read()).split(b"\n")[:-1]]

@@ -38,6 +38,7 @@ def test_every_bench_can_be_named():
         "footprint",
         "journal",
         "processes",
+        "stop",
         "fence",
         "sandbox",
         "framing",
@@ -47,7 +48,8 @@ def test_every_bench_can_be_named():
         assert name in told.stdout
     unknown = run("-m", "benchmarks", "trun")
     assert (unknown.returncode, "no bench trun" in unknown.stderr) == (2, True)
-    assert run("-m", "benchmarks.soak", "--help").returncode == 0
+    for alone in ("soak", "stop"):
+        assert run("-m", f"benchmarks.{alone}", "--help").returncode == 0
 
 
 def test_figures_are_judged_by_their_goals():

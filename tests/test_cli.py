@@ -149,7 +149,7 @@ def test_a_project_is_named_from_anywhere(place):
 
 def test_stdin_is_sent_when_it_is_asked_for(place):
     with serving(place, {"ask": "stdin"}, {"exit": 0}) as server:
-        assert place.run("vault", "set", "x", stdin="s3cret\n").returncode == 0
+        assert place.run("say", "-", stdin="s3cret\n").returncode == 0
     assert server.requests[1] == {"stdin": "s3cret\n"}
 
 

@@ -16,8 +16,10 @@ from amiral.store.brake import Brake
 STOP = {
     *("amiral", "amiral.cli", "amiral.base", "amiral.base.errors", "amiral.base.home"),
     *("amiral.processes", "amiral.processes.cgroup", "amiral.processes.lineage"),
-    *("amiral.processes.proc", "amiral.processes.tree"),
-    *("amiral.safety", "amiral.safety.stop", "amiral.store", "amiral.store.brake"),
+    *("amiral.processes.grove", "amiral.processes.proc", "amiral.processes.tree"),
+    *("amiral.safety", "amiral.safety.ending", "amiral.safety.report", "amiral.safety.scope"),
+    *("amiral.safety.stop", "amiral.safety.working"),
+    *("amiral.store", "amiral.store.brake", "amiral.store.latch"),
 }
 # As the installed script does it; `python -m` itself imports a good deal.
 SCRIPT = "import sys; from amiral.cli import main; sys.exit(main())"

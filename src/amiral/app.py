@@ -26,6 +26,8 @@ from amiral.base.clock import SystemClock
 from amiral.base.errors import AmiralError
 from amiral.base.ids import digest
 from amiral.base.settings import ProjectSettings, Settings
+from amiral.brakewatch import brake_watcher
+from amiral.callers import role_of
 from amiral.commands.admin import AdminCommands
 from amiral.commands.approvals import ApprovalCommands
 from amiral.commands.chat import Chat
@@ -37,40 +39,36 @@ from amiral.commands.permissions import PermissionCommands
 from amiral.commands.registry import Caller, Commands, Parsed, Reply, Role
 from amiral.commands.safety import SafetyCommands
 from amiral.commands.table import TABLE
+from amiral.commands.terminal import TerminalCommands
 from amiral.console import Console
 from amiral.conversations.store import CONVERSATIONS
+from amiral.heartbeats import Heartbeats
 from amiral.installed import Installed
 from amiral.limits.service import Limits
-from amiral.logkeeping import log_keeper
+from amiral.logkeeping import log_keeper, log_of
 from amiral.longtasks import LongTasks
 from amiral.processes.cgroup import cgroups_under, remove_cgroup
-from amiral.processes.peer import peer_of
 from amiral.processes.pool import ShimPool
 from amiral.processes.probe import probe
+from amiral.processes.serving import claim_project
 from amiral.processes.spawn import Spawner
 from amiral.processes.tree import boot_id
 from amiral.projects.project import Project
+from amiral.projects.served import served_by
 from amiral.projects.trust import Trust
 from amiral.safety.approvals import Approvals
-from amiral.safety.stop import Place
+from amiral.safety.scope import Place
 from amiral.specs.tables import SPECS
 from amiral.specwork import Ground, SpecWork
 from amiral.store.brake import Brake
 from amiral.store.files import ensure_private_folder, remove_leftovers
 from amiral.store.journal import Journal, Rows
-from amiral.store.log import Log
-from amiral.store.redact import Redactor
 from amiral.web.sessions import WEB_SESSIONS
 
 _READY_SHIMS = 1
 _LONGEST_TURN_S = 4 * 3600.0
 _REFRESH_S = 2.0
 _TABLES = (ENGINE, CONVERSATIONS, ROLE, SPECS, WEB_SESSIONS)
-
-
-def socket_path(home: Path, project: Project) -> Path:
-    """Name the project's socket; `cli.py` computes the same name without importing anything."""
-    return home / "run" / f"{digest(project.path, 16)}.sock"
 
 
 class App:
@@ -84,25 +82,21 @@ class App:
         self.clock = SystemClock()
         self.over = asyncio.Event()
         self.tag = digest(str(home))
+        self._served = served_by(home, project)
         self._folder = home / "projects" / project.id
         self.installed = Installed(settings, os.environ, home)
         self._closing = contextlib.AsyncExitStack()
+        self._beats = Heartbeats(home, project, self.clock, settings.fleet.heartbeat_s)
         self._ends_agents = False
         self._began_at = 0
-        self._beat_s = self.clock.monotonic_s()
         self._warnings = warnings
+        self.has_page = True
 
     async def start(self) -> None:
         """Take the project over from whoever served it last, and listen."""
-        for folder in (self.home, self.home / "run", self._folder / "sessions"):
-            ensure_private_folder(folder)
-            remove_leftovers(folder)
-        self.brake = Brake(self.home / "brake")
-        self.brake.prepare()
+        await self._claim()
         path = self._folder / "journal.db"
-        self.journal = await Journal.open(
-            path, self.clock, _TABLES, redact=Redactor(self.installed.secrets())
-        )
+        self.journal = await Journal.open(path, self.clock, _TABLES, redact=self.installed.redact)
         self._closing.push_async_callback(self.journal.close)
         self._began_at = self.journal.last_seq
         token = await self.journal.decide(_take_over)
@@ -122,7 +116,14 @@ class App:
         self.inbox = await self._engine(token)
         self._closing.push_async_callback(self._end_sessions)
         self._closing.push_async_callback(self.inbox.stop)
-        renewals = Renewals(self.journal, self.clock, self.spawner, self.installed.found.values())
+        installed = self.installed
+        renewals = Renewals(
+            self.journal,
+            self.clock,
+            self.spawner,
+            installed.found.values(),
+            with_secrets=lambda cli: installed.cli(cli.driver),
+        )
         await renewals.renew()
         commands = self._commands(trust)
         await self._serve_page(commands)
@@ -130,26 +131,39 @@ class App:
         self.inbox.start()
         self._tend(renewals)
 
+    async def _claim(self) -> None:
+        """Become the one process of this project, in folders of its own."""
+        for folder in (self.home, self.home / "run", self._folder / "sessions"):
+            ensure_private_folder(folder)
+            remove_leftovers(folder)
+        self.brake = Brake(self.home / "brake", self.project.id)
+        self.brake.prepare()
+        self._closing.callback((await claim_project(self._served, self.clock)).release)
+        self._closing.push_async_callback(self._say_farewell)
+
     def _tend(self, renewals: Renewals) -> None:
         """Begin the tasks that run as long as the process does."""
         tasks = LongTasks(self.journal, self.clock)
         self._closing.push_async_callback(tasks.close)
-        tasks.run("log", log_keeper(self.journal, self._log(), self._began_at))
+        name, logs, redact = self.project.name, self.settings.logs, self.installed.redact
+        log = log_of(logs, self.home, name, self.project.id, self.clock, redact)
+        tasks.run("log", log_keeper(self.journal, log, self._began_at))
         tasks.run("upkeep", self._keep_up)
+        tasks.run("heartbeats", self._beats.run)
+        tasks.run("brake", brake_watcher(self.brake, self.journal, self.clock))
         tasks.run("logins", renewals.run)
         settings = self.settings.projects.get(self.project.name, ProjectSettings())
         for name, work in self.specwork.tasks(self.inbox, settings, self.rights):
             tasks.run(name, work)
 
-    def _log(self) -> Log:
-        logs = self.settings.logs
-        folder = Path(logs.dir).expanduser() if logs.dir else self.home / "logs"
-        redact = Redactor(self.installed.secrets())
-        return Log(folder, self.project.id, self.clock, redact, max_mb=logs.max_mb)
-
     async def close(self) -> None:
         """Let go of everything, last things first; agents in mid turn go on under their shims."""
         await self._closing.aclose()
+
+    async def _say_farewell(self) -> None:
+        """Leave word that this end was asked for; of a start that failed nothing is said."""
+        if self.over.is_set():
+            await self._beats.end()
 
     def _go_down(self, with_agents: bool) -> None:  # noqa: FBT001 a command's own switch
         self._ends_agents = with_agents
@@ -165,12 +179,13 @@ class App:
 
     async def _serve_page(self, commands: Commands) -> None:
         # It costs 100 ms and 5 MB, which only a process that serves need pay.
-        from amiral.web.server import Site, WebServer  # noqa: PLC0415
+        from amiral.web.project import WebServer  # noqa: PLC0415
+        from amiral.web.server import Site  # noqa: PLC0415
 
         settings = self.settings
         site = Site(
             title=self.project.name,
-            hub=settings.hub,
+            hub=settings.hub if self.has_page else None,
             is_exact="hub.port" in settings.sources,
             is_read_only=settings.web.control == "off",
             socket_path=self.socket_path.with_suffix(".http.sock"),
@@ -186,7 +201,7 @@ class App:
     @property
     def socket_path(self) -> Path:
         """Where the project's process listens."""
-        return socket_path(self.home, self.project)
+        return self._served.socket
 
     def notices(self) -> tuple[str, ...]:
         """Tell what a person should know before the first message."""
@@ -212,8 +227,8 @@ class App:
     async def _engine(self, token: int) -> Inbox:
         grace_s = self.settings.safety.stop_grace_s
         places, workers = self.specwork.places, self._folder / "workers"
-        tried = partial(probe, self.spawner, self.home / "run")
         sandbox, warn = self.settings.sandbox, partial(self._warn, "sandbox")
+        tried = partial(probe, self.spawner, self.home / "run", sandbox.enforcer)
         self.rights = Rights(self.roster.rules, sandbox, tried, self.home, warn)
         ways_out = WaysOut(sandbox.network, workers, partial(self._warn, "network"))
         self._closing.push_async_callback(ways_out.close)
@@ -244,52 +259,34 @@ class App:
             return await commands.dispatch(caller, parsed)
 
         place, places = Place(str(self.home), self.tag), self.specwork.places
-        journal, clock = self.journal, self.clock
+        journal, clock, project, roster = self.journal, self.clock, self.project, self.roster
+        has_terminal = self.inbox.has_terminal
         commands = Commands(
             TABLE,
-            Chat(self.inbox, self.roster, Answers(journal), journal, dispatch, places.branch),
-            Looking(self.project, journal, self.brake, self.roster, self._beat_age_s),
+            Chat(self.inbox, roster, Answers(journal), journal, dispatch, places.branch),
+            Looking(project, journal, self.brake, roster, self._beats.age_s, has_terminal),
+            TerminalCommands(self.inbox, roster),
             Help(TABLE),
             *self.specwork.commands(self.inbox, self.sessions.vacate),
             LimitCommands(Limits(self.inbox, journal, clock)),
             ApprovalCommands(Approvals(journal, clock, self.brake, self.inbox.wake)),
-            SafetyCommands(place),
-            AdminCommands(self.project, trust, journal, clock, self._go_down),
-            PermissionCommands(
-                self.project, trust, journal, clock, lambda worker: self.roster.find(worker).id
-            ),
+            SafetyCommands(place, self.settings.safety.stop_grace_s),
+            AdminCommands(project, trust, roster, journal, clock, self._go_down),
+            PermissionCommands(project, trust, roster, journal, clock),
             PageCommands(self.new_url),
         )
         return commands
 
     def _role_of(self, connection: socket.socket) -> Role:
-        peer = peer_of(connection, self.tag)
-        if peer.uid != os.getuid():
-            return Role.AGENT
-        return Role.AGENT if peer.below_shim else Role.OWNER
+        return role_of(connection, self.tag)
 
     async def _keep_up(self) -> None:
-        """Look every few seconds at what changes outside: the registry's files, the brake."""
-        seen = ""
+        """Look every few seconds at what changes outside: the registry's files."""
         while True:
-            self._beat_s = self.clock.monotonic_s()
             await self.clock.sleep(_REFRESH_S)
             # On a full disk nothing can be told; what was not is told when there is room again.
             with contextlib.suppress(AmiralError):
-                seen = await self._look_outside(seen)
-
-    def _beat_age_s(self) -> int:
-        """Tell how long ago this process last showed that its loop runs."""
-        return int(self.clock.monotonic_s() - self._beat_s)
-
-    async def _look_outside(self, seen: str) -> str:
-        await self.roster.refresh()
-        stop = self.brake.state()
-        now = stop.stop_id if stop else ""
-        if now != seen:
-            reason = stop.reason if stop else ""
-            await self.journal.append(ev.BrakeSeen(bool(stop), now or seen, reason))
-        return now
+                await self.roster.refresh()
 
 
 def _take_over(read: Rows) -> tuple[list[ev.Event], int]:

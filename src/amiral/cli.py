@@ -20,19 +20,35 @@ LOCAL = {
     "workers check": "answers",
     "config": "settings",
     "up": "start",
+    "hub": "start",
+    "child": "child",
+    "drivers": "drivers",
     "demo": "demo",
     "doctor": "doctor",
     "login": "login",
     "permissions show": "permissions",
     "permissions check": "permissions",
     "permissions project": "permissions",
-    "permissions plan": "permissions",
+    "permissions plan": "plan",
     "permissions probe": "permissions",
     "sandbox run": "fenced",
+    "project new": "project",
+    "project remove": "project",
+    "deploy": "deploy",
+    **dict.fromkeys(
+        ("vault set", "vault get", "vault list", "vault remove", "vault rotate", "vault check"),
+        "vault",
+    ),
     "emergency-stop": "stop",
     "release": "stop",
+    "freeze": "stop",
+    "thaw": "stop",
+    "guard": "guard",
 }
 """Commands carried out here, without a project process, each with its module of `amiral.local`."""
+
+FLEET = ("status", "list", "health", "watchdog", "projects", "restart", "url", "down")
+"""Commands that the hub answers for all projects, where it runs and no project is named."""
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -88,7 +104,8 @@ def run(argv: list[str]) -> int:
     if module or wants_help:
         return int(_local(module if module and not wants_help else "answers").run(argv))
     try:
-        return _ask(_socket_of(project), argv)
+        link = None if project or not words or words[0] not in FLEET else _hub()
+        return _ask(link or _connect(_socket_of(project)), argv)
     except Unreachable as missing:
         return int(_local("answers").run_unreached(argv, str(missing)))
 
@@ -116,6 +133,14 @@ def _look_over(argv: list[str]) -> tuple[list[str], str, bool]:
         elif not word.startswith("-"):
             words.append(word)
     return words[:_LONGEST_NAME], project, False
+
+
+def _hub() -> "_socket.socket | None":
+    """Connect to the hub, None when none runs."""
+    try:
+        return _connect(os.path.join(home_folder(), "run", "hub.sock"))
+    except Unreachable:
+        return None
 
 
 def _socket_of(project: str) -> str:
@@ -175,15 +200,26 @@ def _connect(path: str) -> "_socket.socket":
     link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         if len(path) > _LONGEST_SOCKET_PATH:
-            os.chdir(os.path.dirname(path))
-            path = os.path.basename(path)
-        link.connect(path)
+            _connect_from(os.path.dirname(path), os.path.basename(path), link)
+        else:
+            link.connect(path)
     except OSError:
         raise Unreachable("amiral is not running for this folder") from None
     return link
 
 
-def _ask(path: str, argv: list[str]) -> int:
+def _connect_from(folder: str, name: str, link: "_socket.socket") -> None:
+    """Connect to a socket by its short name, and be in the folder we were in afterwards."""
+    here = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.chdir(folder)
+        link.connect(name)
+    finally:
+        os.fchdir(here)
+        os.close(here)
+
+
+def _ask(link: "_socket.socket", argv: list[str]) -> int:
     """Send one request and print the frames of the answer as they come (docs: commands)."""
     import json
 
@@ -195,7 +231,6 @@ def _ask(path: str, argv: list[str]) -> int:
         "colour": has_colour,
         "language": _language(),
     }
-    link = _connect(path)
     _send(link, request)
     for line in _lines(link):
         frame = json.loads(line)

@@ -15,7 +15,7 @@ from amiral.base.settings import ProjectSettings
 from amiral.commands.specs import SpecCommands
 from amiral.commands.work import WorkCommands
 from amiral.conversations.thread import OWNER, pair
-from amiral.execution.own_tests import Held, OwnTests
+from amiral.execution.own_tests import Confines, OwnTests
 from amiral.execution.service import Execution
 from amiral.longtasks import Work
 from amiral.processes.reads import private_folders
@@ -92,7 +92,7 @@ class SpecWork:
             return roster.find(worker).log_category if worker in roster.ids() else worker
 
         names = Names(log_of, lambda worker: pair(OWNER, worker), roster.active)
-        tests = OwnTests(ground.spawner, settings.test, partial(_hold, ground, rights))
+        tests = OwnTests(ground.spawner, settings.test, partial(_confine, ground, rights))
         execution = Execution(journal, clock, ground.brake, self.worktrees, tests, roster)
         mirrors = Mirrors(journal, clock, ground.root, ground.folder / "mirrors.json", names)
         yield "specs", SpecReader(journal, clock, is_chat, rules, inbox.wake).run
@@ -100,11 +100,13 @@ class SpecWork:
         yield "execution", partial(execution.follow, inbox.wake)
 
 
-async def _hold(ground: Ground, rights: Rights, worker: str, folder: Path, program: str) -> Held:
+async def _confine(
+    ground: Ground, rights: Rights, worker: str, folder: Path, program: str
+) -> Confines:
     """Have tests run with the rights of the worker whose tree they are, and in its own TMPDIR."""
     tmp = ground.folder / "workers" / worker / "tmp"
-    fence = await rights.around(ground.roster.find(worker), folder, tmp, program)
-    if fence is None:
-        return Held()
+    bounds = await rights.around(ground.roster.find(worker), folder, tmp, program)
+    if bounds.fence is None:
+        return Confines()
     ensure_private_folder(tmp)
-    return Held(fence, {"TMPDIR": str(tmp)})
+    return Confines(bounds.fence, {"TMPDIR": str(tmp)}, bounds.unasked)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amiral.base.errors import Invalid
-from amiral.base.located_toml import line_of, lines_of_keys, parse_toml
+from amiral.base.located_toml import line_of, lines_of_keys, parse_toml, statements_of
 
 DOCUMENT = '''# a comment
 top = 1
@@ -94,3 +94,11 @@ def test_a_huge_statement_ends_the_search_instead_of_taking_minutes():
 def test_a_byte_order_mark_changes_nothing_r56():
     assert parse_toml("\ufeffa = 1", "f") == {"a": 1}
     assert lines_of_keys("\ufeffa = 1") == {("a",): 1}
+
+
+def test_statements_follow_one_another_without_a_gap_and_know_their_table():
+    told = list(statements_of(DOCUMENT))
+    lines = [line for one in told for line in range(one.begins, one.ends + 1)]
+    assert lines == list(range(1, DOCUMENT.count("\n") + 2))
+    assert (told[0].keys, told[0].sets) == ((), False)
+    assert [one.keys for one in told if one.begins == 15] == [("projects", "a b", "path")]

@@ -32,7 +32,10 @@ BAD = [
     *(("hub", "port", port) for port in (-1, 65536, True, "8787", 80.0)),
     ("web", "control", "everyone"),
     *(("telegram", "api_base", value) for value in ("ftp://a", "https://user@host", "https://a b")),
-    ("telegram", "master_token", "123456:AA-a-token-in-the-open"),
+    *(
+        ("telegram", "master_token", value)
+        for value in ("123456:AA-a-token-in-the-open", "vault:", "vault:Telegram", 5)
+    ),
     ("telegram", "owners", 5),
     *(
         ("sandbox", "network", value)
@@ -61,6 +64,7 @@ def test_a_setting_refuses(section, key, value):
     [
         ("drivers", "env", {"A_1": "x"}, {"1A": "x"}),
         ("drivers", "env", {}, {"A": 1}),
+        ("drivers", "env", {"A": "vault:a/b", "B": "vault"}, {"A": "vault:No Such"}),
         ("drivers", "config", {"any": [1]}, [1]),
         ("projects", "members", {"telegram:12": "viewer"}, {"telegram:12": "owner"}),
         ("projects", "members", {}, {"12": "viewer"}),

@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -23,12 +24,13 @@ from amiral.commands.permissions import PermissionCommands
 from amiral.commands.registry import Caller, Commands, Role
 from amiral.commands.safety import SafetyCommands
 from amiral.commands.table import TABLE
+from amiral.commands.terminal import TerminalCommands
 from amiral.conversations.store import CONVERSATIONS
 from amiral.limits.service import Limits
 from amiral.projects.store import Projects
 from amiral.projects.trust import Trust
 from amiral.safety.approvals import Approvals
-from amiral.safety.stop import Place
+from amiral.safety.scope import Place
 from amiral.specs.rows import READER
 from amiral.specs.tables import SPECS
 from amiral.store.brake import Brake
@@ -44,6 +46,7 @@ class Tray:
         self.text, self.reason = "an answer", ""
         self.interrupted: list = []
         self.taken_back: list = []
+        self.terminals: list[str] = []
 
     async def post(self, message):
         await self._journal.append(message, by=message.sender)
@@ -68,6 +71,18 @@ class Tray:
         if self.outcome:
             raise Conflict(f"worker {worker} is not working")
         self.interrupted.append((worker, wish.outcome))
+
+    async def open_terminal(self, worker):
+        self.terminals.append(worker.id)
+        return SimpleNamespace(attach=f"tmux attach -t '={worker.id}'")
+
+    async def close_terminal(self, worker):
+        if worker not in self.terminals:
+            raise Conflict(f"{worker} has no open terminal")
+        self.terminals.remove(worker)
+
+    def has_terminal(self, worker):
+        return worker in self.terminals
 
     async def cancel(self, message, by, reason):
         if message == "gone":
@@ -109,14 +124,17 @@ class Desk:
                 self._dispatch,
                 self._branch_of,
             ),
-            Looking(self.project, journal, self.brake, self.roster, lambda: 0),
+            Looking(
+                *(self.project, journal, self.brake, self.roster, lambda: 0), inbox.has_terminal
+            ),
+            TerminalCommands(inbox, self.roster),  # type: ignore[arg-type]
             LimitCommands(Limits(inbox, journal, clock)),  # type: ignore[arg-type]
             ApprovalCommands(Approvals(journal, clock, self.brake, self.woken.append)),
             SafetyCommands(Place(str(home), "no-such-tag")),
-            AdminCommands(self.project, self.trust, journal, clock, self.went_down.append),
-            PermissionCommands(
-                self.project, self.trust, journal, clock, lambda name: self.roster.find(name).id
+            AdminCommands(
+                *(self.project, self.trust, self.roster, journal, clock), self.went_down.append
             ),
+            PermissionCommands(self.project, self.trust, self.roster, journal, clock),
         )
 
     async def ask(self, *argv, role=Role.OWNER, surface="console", caller="owner"):

@@ -1,5 +1,7 @@
 """Upkeep: trust, rebuilt tables, going down."""
 
+import json
+
 import pytest
 
 from amiral.base import events as ev
@@ -31,6 +33,26 @@ async def test_what_waits_for_trust_is_listed_and_trusted_as_it_lies_there(desk)
     lay(desk, "changed")
     (file,) = (await desk.ask("trust")).data["files"]
     assert file["state"] == str(State.CHANGED)
+
+
+async def test_what_is_trusted_is_in_force_in_the_very_next_answer(desk):
+    row: dict[str, object] = {
+        "id": "tester",
+        "label": "Tester",
+        "icon": "T",
+        "type": "chat",
+        "model": "sonnet",
+    }
+    row |= {"max_turns": 0, "tools": ["Read"], "system_prompt_skill": "", "focus_dirs": []}
+    row |= {"prompt_style": "history", "output_format": "text", "log_category": "tester"}
+    lay(desk, json.dumps({"version": 1, "workers": [row]}))
+    await desk.roster.refresh()
+    status = (await desk.ask("status")).data["projects"][0]
+    assert "workers_registry.json" in status["notices"][0]
+    await desk.ask("trust", "workers_registry.json")
+    status = (await desk.ask("status")).data["projects"][0]
+    assert status["notices"] == []
+    assert "tester" in [worker["id"] for worker in status["workers"]]
 
 
 async def test_what_is_not_there_cannot_be_trusted(desk):

@@ -75,6 +75,13 @@ def test_help_asks_for_no_argument(argv):
     assert (parsed.command, parsed.wants_help) == ("gate", True)
 
 
+@pytest.mark.parametrize("argv", ["run --help", "-h run", "run -h -p x", "--json run --help"])
+def test_help_on_a_word_that_begins_several_commands_is_about_them_all(argv):
+    parsed = parse_argv(argv.split(), TINY)
+    assert (parsed.command, parsed.wants_help) == ("run", True)
+    assert parsed.as_json is ("--json" in argv)
+
+
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
@@ -86,6 +93,8 @@ def test_help_asks_for_no_argument(argv):
         ("sya hi", "no command `sya` (did you mean say?)"),
         ("zzz", "no command `zzz`"),
         ("run", "`run` needs one of: start, stop"),
+        ("run -- --help", "`run` needs one of: start, stop"),
+        ("zzz --help", "no command `zzz`"),
         ("run strat x", "`run` needs one of: start, stop (did you mean start?)"),
         ("list shrt", "`list` takes no further 'shrt' (did you mean list short?)"),
         ("gate g yes more", "`gate` takes no further 'more'"),

@@ -30,7 +30,7 @@ def test_the_overview_lists_what_this_version_has_by_group():
         ("/approve", "in chat: /approve"),
         ("new_project", "in chat: /new_project"),
         ("fly", ""),
-        ("guard", "not available in this version"),
+        ("recall", "not available in this version"),
         ("c", "/c TEXT"),
         ("w", "/w:NAME TEXT"),
     ],
@@ -41,6 +41,14 @@ def test_a_command_is_explained_by_any_of_its_names(name, line):
             explain(TABLE, name)
         return
     assert line in explain(TABLE, name)
+
+
+def test_a_word_that_begins_several_commands_explains_them_all():
+    text = explain(TABLE, "permissions")
+    assert [line for line in text.split("\n") if line.startswith("amiral permissions set ")]
+    assert text.count("\namiral permissions ") == 5
+    assert "amiral approve [ID]" in explain(TABLE, "spec"), "by another name it is one of them"
+    assert explain(TABLE, "workers").startswith("amiral workers\n"), "that is a command itself"
 
 
 def test_help_in_chat_shows_what_the_caller_may_send():

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from amiral.agents.declared import load_declared
 from amiral.base import events as ev
 from amiral.base.errors import Conflict, Denied, Invalid, NotFound
 from amiral.commands.registry import Role
@@ -16,7 +15,7 @@ def file(desk):
 
 
 def in_force(desk):
-    return load_declared(desk.trust, desk.project).rules.policy
+    return desk.roster.rules().policy
 
 
 async def test_the_first_rule_leaves_the_rest_as_it_was_s3_7(desk, file):

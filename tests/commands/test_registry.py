@@ -15,6 +15,7 @@ from amiral.commands.registry import (
     Parsed,
     Reply,
     Role,
+    Runs,
     Table,
     Unavailable,
     command,
@@ -84,6 +85,12 @@ async def test_a_command_without_a_handler_is_not_available():
         with pytest.raises(Unavailable) as refused:
             await Commands(TABLE).dispatch(caller(Role.OWNER), Parsed(name))
         assert (refused.value.kind, refused.value.exit_code) == ("unavailable", 1)
+
+
+async def test_a_command_of_the_terminal_alone_says_so_anywhere_else():
+    row = Command("deploy", "x", roles=OWNERS, runs=Runs.LOCAL)
+    with pytest.raises(Unavailable, match="runs in a terminal"):
+        await Commands(Table((Group("g", (row,)),))).dispatch(caller(Role.OWNER), Parsed("deploy"))
 
 
 def _topic(name, handler):

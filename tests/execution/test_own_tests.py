@@ -171,13 +171,15 @@ async def test_tests_run_with_the_rights_of_the_worker_whose_tree_they_are(spawn
     outside = folder.parent / "outside"
     asked = []
 
-    async def hold(*what):
+    async def confine(*what):
         asked.append(what)
         grants = ((str(folder), READ | WRITE), *system_grants())
-        return own_tests.Held(Fence(grants, WRITE), {"MARK": "held"})
+        return own_tests.Confines(Fence(grants, WRITE), {"MARK": "held"}, "nobody was asked")
 
-    tests = OwnTests(spawner, f"sh -c 'echo $MARK >inside; echo x >{outside}'", hold)
-    assert not (await tests.run(folder, "developer")).passed
+    tests = OwnTests(spawner, f"sh -c 'echo $MARK >inside; echo x >{outside}'", confine)
+    tested = await tests.run(folder, "developer")
+    assert not tested.passed
+    assert " · nobody was asked\n" in tested.summary
     assert (folder / "inside").read_text() == "held\n"
     assert not outside.exists()
     assert asked == [("developer", folder, shutil.which("sh"))]

@@ -73,12 +73,11 @@ def test_the_background_start_answers_when_it_serves(yard):
 def test_a_second_start_is_refused_and_says_who_serves(yard):
     """Exit 6, the process named; the first one does not notice."""
     rig = yard.scripted().start()
-    for words in ((), ("--detach",)):
-        second = rig.run("up", str(rig.project), "--json", *words)
-        assert second.code == 6, second
-        assert second.json()["error"]["kind"] == "conflict"
-        assert str(rig.pid) in second.json()["error"]["message"]
-    plain = rig.run("up", str(rig.project))
+    second = rig.run("child", str(rig.project), "--json")
+    assert second.code == 6, second
+    assert second.json()["error"]["kind"] == "conflict"
+    assert str(rig.pid) in second.json()["error"]["message"]
+    plain = rig.run("child", str(rig.project))
     assert (plain.code, plain.out) == (6, "")
     assert str(rig.pid) in plain.err
     assert rig.run("say", "/c are you there?").code == 0

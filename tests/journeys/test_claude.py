@@ -13,29 +13,23 @@ from amiral.testbench.rig import is_running, until
 
 pytestmark = pytest.mark.isolated
 ROOT = Path(__file__).parents[2]
-KEY = {"ANTHROPIC_API_KEY": "sk-ant-api03-dummy-0123456789"}
 SUBSCRIPTION = {"CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-dummy-0123456789"}
 WRITE = 'use: {tool: write, args: {path: made.txt, text: "made\\n"}}'
 
 
 @pytest.fixture
-def with_claude(yard, model, clis):
+def with_claude(yard, real):
     """Give a function that starts a scripted model and a rig whose workers are Claude Code."""
-    models = []
 
-    def start(scenario, login=KEY, *, is_sample=False, **environ):
-        served = model(scenario, "" if is_sample else str(yard.folder / "shop"))
-        models.append(served.__enter__())
-        config = f'[drivers.claude]\nenv = {{ANTHROPIC_BASE_URL = "{served.url}"}}\n'
-        rig = yard.rig(config, {"AMIRAL_CLIS": clis("claude"), **login, **environ})
+    def start(scenario, login=None, *, is_sample=False, **environ):
+        root = "" if is_sample else str(yard.folder / "shop")
+        rig, served = real.rig("claude", scenario, login=login, root=root, environ=environ)
         if is_sample:
             rig.project = rig.home.with_name("home-sample") / "shop"
             rig.where = ("--sample",)
         return rig.start(), served
 
-    yield start
-    for served in models:
-        served.__exit__()
+    return start
 
 
 def called(model, text: str) -> list[str]:
@@ -194,7 +188,8 @@ def test_an_emergency_stop_leaves_nothing_and_holds_until_released(with_claude):
     assert rig.ask("say", "/c are you there?").json()["outcome"] == "done"
 
 
-def test_the_agent_holds_no_secret_of_ours_and_lives_in_its_own_home(with_claude):
+def test_the_agent_holds_no_secret_of_ours_and_lives_in_its_own_home(real, with_claude):
+    key = real.LOGINS["claude"]["ANTHROPIC_API_KEY"]
     canary = "canary-" + "7f3a" * 8
     names = ("TELEGRAM_BOT_TOKEN", "GITHUB_TOKEN", "SSH_AUTH_SOCK", "OPENAI_API_KEY")
     rig, _ = with_claude("default: {say: ok}", **dict.fromkeys(names, canary))
@@ -204,8 +199,8 @@ def test_the_agent_holds_no_secret_of_ours_and_lives_in_its_own_home(with_claude
         assert canary not in Path(f"/proc/{pid}/environ").read_text()
         arguments = Path(f"/proc/{pid}/cmdline").read_text()
         assert canary not in arguments
-        assert KEY["ANTHROPIC_API_KEY"] not in arguments
-    assert KEY["ANTHROPIC_API_KEY"] not in Path(f"/proc/{session.shim}/environ").read_text()
+        assert key not in arguments
+    assert key not in Path(f"/proc/{session.shim}/environ").read_text()
     own = environment(session.cli)
     home = rig.state / "workers" / "consultant" / "home"
     assert own["HOME"] == own["CLAUDE_CONFIG_DIR"] == str(home)

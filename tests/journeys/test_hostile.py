@@ -44,7 +44,7 @@ def clear(answer, code, *parts):
 
 def up(rig):
     """A start that is expected to fail."""
-    return rig.run("up", str(rig.project))
+    return rig.run("child", str(rig.project))
 
 
 # ------------------------------------------------------------------ folders

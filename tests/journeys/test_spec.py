@@ -458,12 +458,12 @@ def test_in_a_repository_without_a_commit_a_writer_is_told_what_to_do(yard):
     assert rig.ask("say", "/d hello").json()["outcome"] == "done"
 
 
-def test_without_git_two_writers_work_in_place_one_after_the_other(yard, hire):
+def test_without_git_writers_work_in_place_and_two_at_once_are_refused(yard, hire):
     folder = yard.folder / "bin"
     folder.mkdir()
     for name in ("python3", "sh", "sleep"):
         (folder / name).symlink_to(shutil.which(name))
-    log = "echo in >>log; sleep 0.4; echo out >>log"
+    log = "echo in >>log; until [ -e go ]; do sleep 0.02; done; echo out >>log"
     turn = f'{{match: go, use: {{tool: bash, args: {{command: "{log}"}}}}}}'
     rig = yard.scripted(
         f"turns: [{turn}, {{match: go, say: ok}}]\n{LATER}", environ={"PATH": str(folder)}
@@ -473,9 +473,15 @@ def test_without_git_two_writers_work_in_place_one_after_the_other(yard, hire):
     rig.start()
     rig.ask("trust", "workers_registry.json")
     until(lambda: "builder" in rig.ask("workers").out, "the builder")
-    messages = [rig.post("/d go"), rig.post("/w:builder go")]
-    for message in messages:
-        assert rig.answer(message)["outcome"] == "done"
+    message = rig.post("/d go")
+    until((rig.project / "log").exists, "the first at work")
+    refused = rig.run("say", "/w:builder go")
+    assert refused.code == 1
+    assert "while developer does" in refused.out
+    assert "git init" in refused.out
+    (rig.project / "go").touch()
+    assert rig.answer(message)["outcome"] == "done"
+    assert rig.ask("say", "/w:builder go").json()["outcome"] == "done"
     assert (rig.project / "log").read_text() == "in\nout\n" * 2
     nothing = rig.run("diff", "developer", "--json")
     assert nothing.code == 4

@@ -89,7 +89,10 @@ def stop(rig) -> str:
     assert (answer.code, report["survivors"]) == (0, 0)
     assert report["ms"] < MOST_MS and took_ms < MOST_MS
     assert len(report["killed"]) >= 2 * len(BUSY) + len(slipped)
-    assert {one.partition("/")[2] for one in report["was_doing"]} == set(BUSY)
+    assert {one["worker"] for one in report["workers"]} == {f"shop/{worker}" for worker in BUSY}
+    assert (
+        "shop/developer (Bash: trap '' TERM; setsid sleep 300 & sleep 300)" in report["was_doing"]
+    )
     assert rig.agents() == {}
     assert [pid for pid in slipped if is_running(pid)] == []
     return str(report["stop_id"])
@@ -207,7 +210,7 @@ def test_a_word_in_chat_stops_everything(yard):
     stopped = rig.run("say", "STOP")
     assert stopped.code == 0
     stop_id = re.findall(
-        r"⛔ stopped \(stop (\w+)\): .*/consultant · 0 processes left", stopped.out
+        r"⛔ stopped \(stop (\w+)\): 1 worker: shop/consultant · 0 processes left", stopped.out
     )
     assert len(stop_id) == 1
     assert rig.agents() == {}
@@ -215,11 +218,82 @@ def test_a_word_in_chat_stops_everything(yard):
     assert rig.run("release", *stop_id).code == 0
 
 
-def test_a_part_alone_is_not_stopped_in_this_version_and_the_stop_says_so(yard):
+def test_one_worker_is_stopped_while_the_others_work(yard):
+    """Its session ends, its queue waits, nothing is accepted for it; nobody else is touched."""
+    rig = yard.scripted(ZOO).start()
+    mine, other = rig.post("/d shell"), rig.post("/c quiet")
+    rig.wait_told("MessageSeen", 2)
+    slipped = until(lambda: commands(rig, "sleep"), "what the tool started")
+    behind = rig.post("/d more")
+    pids = {one.worker: one.cli for one in rig.running()}
+    report = rig.run("emergency-stop", "shop/developer", "--json").json()
+    stop_id = report["stop_id"]
+    assert (report["scope"], report["survivors"]) == ("shop/developer", 0)
+    assert [one["worker"] for one in report["workers"]] == ["shop/developer"]
+    assert not any(map(is_running, [pids["developer"], *slipped]))
+    assert is_running(pids["consultant"])
+    assert rig.answer(mine)["outcome"] == "stopped"
+    refused = rig.run("say", "/d hello", "--json").json()["error"]
+    assert (refused["kind"], f"stop {stop_id} is on" in refused["message"]) == ("conflict", True)
+    assert f"⛔ stop {stop_id} is on for shop/developer" in rig.run("status").out
+    (project,) = rig.ask("status").json()["projects"]
+    assert (project["state"], project["stops"][0]["stop_id"]) == ("running", stop_id)
+    assert rig.run("say", "/w:ui-designer hello", "--json").json()["outcome"] == "done"
+    time.sleep(1.5)
+    assert [one.worker for one in rig.running() if one.worker == "developer"] == []
+    assert rig.run("release", stop_id).code == 0
+    assert rig.answer(behind)["outcome"] == "done"
+    assert rig.answers(other) == []
+
+
+def test_a_gentle_stop_interrupts_turns_closes_sessions_and_the_conversation_goes_on(yard):
+    rig = yard.scripted("turns:\n  - {hang: 300}\ndefault: {say: ok}").start()
+    message = rig.post("/c first")
+    rig.wait_told("MessageSeen")
+    turn = rig.running()[0].folder / "turn.json"
+    until(turn.exists, "the turn's file")
+    stopped = rig.run("emergency-stop", "--level", "1", "--json").json()
+    assert (stopped["survivors"], rig.agents()) == (0, {})
+    assert stopped["workers"] == [{"worker": "shop/consultant", "act": "", "level": 1}]
+    assert rig.answer(message)["outcome"] == "stopped"
+    assert not turn.exists()
+    assert rig.told("ResumeKeyProved"), "the point to resume from is kept"
+    rig.run("release", stopped["stop_id"])
+    assert rig.ask("say", "/c second").json()["outcome"] == "done"
+    first, second = rig.wait_told("SessionOpened", 2)
+    assert second["resume_key"] == (first["resume_key"] or first["fresh_key"])
+
+
+def test_what_is_frozen_stands_still_and_goes_on_when_it_is_thawed(yard):
+    rig = yard.scripted("turns:\n  - {hang: 2}\n  - {say: ok}\ndefault: {say: ok}").start()
+    message = rig.post("/c work")
+    rig.wait_told("MessageSeen")
+    frozen = rig.run("freeze", "shop", "--json").json()
+    assert (frozen["workers"], frozen["running"]) == (["shop/consultant"], 0)
+    behind = rig.run("say", "/d hello", "--json").json()["error"]
+    assert behind["next"].startswith("release it to go on: amiral thaw shop-")
+    (project,) = rig.ask("status").json()["projects"]
+    assert (project["state"], project["stops"][0]["kind"]) == ("frozen", "freeze")
+    time.sleep(2.5)
+    assert (rig.answers(message), len(rig.running())) == ([], 1)
+    assert rig.run("thaw", "shop").out.startswith("✓ thawed shop")
+    assert rig.answer(message)["outcome"] == "done"
+    assert [(one["on"], one["kind"]) for one in rig.wait_told("BrakeSeen", 2)] == [
+        (True, "freeze"),
+        (False, "freeze"),
+    ]
+
+
+def test_what_is_not_there_is_not_stopped_and_the_stop_says_so(yard):
     rig = yard.scripted().start()
-    for words in (("shop",), ("shop", "more"), ("--now",)):
+    for words, kind in (
+        (("shoop",), (4, "not_found")),
+        (("shop", "more"), (2, "usage")),
+        (("--now",), (2, "usage")),
+        (("--level", "0"), (2, "usage")),
+    ):
         refused = rig.run("emergency-stop", *words, "--json")
-        assert (refused.code, refused.json()["error"]["kind"]) == (2, "usage")
+        assert (refused.code, refused.json()["error"]["kind"]) == kind
     assert rig.run("say", "/c hello").code == 0
     assert rig.run("emergency-stop", "all", "--level", "3").code == 0
 

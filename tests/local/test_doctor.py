@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from amiral.app import socket_path
 from amiral.base.clock import SystemClock
 from amiral.base.ids import digest
 from amiral.local import doctor
@@ -18,6 +17,7 @@ from amiral.local.check import Check
 from amiral.local.check_home import filesystem_of
 from amiral.local.check_machine import look_at_clock, look_at_fence, look_at_open_files
 from amiral.local.check_machine import look_at_platform as on
+from amiral.projects.served import served_by
 from amiral.projects.store import Projects
 from amiral.projects.trust import Trust
 from amiral.store.brake import Brake
@@ -184,7 +184,7 @@ async def test_a_journal_is_read_and_a_damaged_one_is_told(place):
 
 
 def listening(place, backlog=1):
-    path = socket_path(place.home, place.project)
+    path = served_by(place.home, place.project).socket
     path.parent.mkdir(mode=0o700)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(path))

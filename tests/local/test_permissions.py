@@ -1,13 +1,22 @@
 """Behaviour of `amiral permissions …` and `amiral sandbox run`, with the policy of the docs."""
 
+import asyncio
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import pytest
+
+from amiral.processes.spawn import Spawner
+from amiral.projects.git import Git
+from amiral.projects.store import Projects
+from amiral.projects.worktrees import Worktrees
+from amiral.store.brake import Brake
 
 POLICY = {
     "version": 1,
@@ -97,6 +106,74 @@ def test_the_plan_lists_what_is_granted_of_project_and_system(amiral, root):
     assert amiral("permissions", "plan", policy=False).returncode == 4
 
 
+@pytest.fixture
+def repository(root):
+    """A served project in a repository, where the developer has a worktree already."""
+    shop = root / "shop"
+    (shop / "src" / "a").write_text("a")
+    names = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "first")):
+        subprocess.run(["git", *names, *words], cwd=shop, check=True)
+    (shop / ".mcp.json").write_text("{}")
+    home = root / "home"
+    home.mkdir(mode=0o700)
+    project = Projects(home, Path.home()).register(shop)
+    folder = home / "projects" / project.id / "worktrees"
+    worktrees = Worktrees(Git(Spawner(Brake(home / "brake"), "")), shop, folder)
+    asyncio.run(worktrees.ensure("developer"))
+    return folder / "developer"
+
+
+def test_who_writes_in_a_repository_is_shown_the_plan_of_its_worktree(amiral, repository, root):
+    found = told(amiral("permissions", "plan", "--worker", "developer", "--json"))
+    assert (found["folder"], found["worktree"]) == (str(repository), True)
+    assert any(
+        grant["path"] == str(repository) and "write" in grant["access"] for grant in found["grants"]
+    )
+    assert [Path(one["path"]).name for one in found["own"]] == ["home", "tmp"]
+    assert {one["path"] for one in found["git"]} >= {str(root / "shop" / ".git")}
+    assert all(one["access"] == ["read"] for one in found["git"])
+    assert {"path": "/", "access": ["list"]} in found["elsewhere"]
+    shown = amiral("permissions", "plan", "--worker", "developer").stdout
+    assert f"{repository} (a worktree)\n" in shown
+    assert "git's folders\n" in shown
+
+
+def test_who_has_no_worktree_yet_is_shown_the_folder_as_one_and_here_as_it_is(amiral, repository):
+    found = told(amiral("permissions", "plan", "--json"))
+    assert (Path(found["folder"]).name, found["worktree"], found["git"]) == ("shop", True, [])
+    assert any("has no worktree yet" in notice for notice in found["diagnostics"])
+    here = told(amiral("permissions", "plan", "--here", "--json"))
+    assert here["worktree"] is False
+    assert any(".mcp.json is protected by name" in notice for notice in here["diagnostics"])
+    reading = told(amiral("permissions", "plan", "--worker", "consultant", "--json"))
+    assert (Path(reading["folder"]).name, reading["worktree"]) == ("shop", False)
+
+
+def test_what_is_protected_by_its_name_is_told_whatever_the_policy(amiral, root):
+    (root / "policy.json").write_text(json.dumps({"version": 1, "default": "allow"}))
+    for path in (".git/config", ".mcp.json", "src/.claude/settings.local.json"):
+        found = told(amiral("permissions", "check", "write", path, "--json"))
+        assert (found["posture"], "whatever the policy" in found["reason"]) == ("deny", True)
+    assert told(amiral("permissions", "check", "read", ".mcp.json", "--json"))["posture"] == "allow"
+
+
+def test_in_a_worktree_only_git_s_own_folder_is_protected(amiral, repository, root):
+    (root / "policy.json").write_text(json.dumps({"version": 1, "default": "allow"}))
+    found = amiral("permissions", "check", "write", ".mcp.json").stdout
+    assert found.startswith("✓ allow")
+    assert "in your own folder it is protected, whatever the policy (--here)" in found
+    assert amiral("permissions", "check", "--here", "write", ".mcp.json").stdout[0] == "✗"
+    assert amiral("permissions", "check", "write", ".git/config").stdout[0] == "✗"
+
+
+def test_a_projects_own_settings_make_the_plan_stricter(amiral, repository, root):
+    config = root / "shop" / ".amiral" / "config"
+    config.mkdir(parents=True)
+    (config / "amiral.toml").write_text('[sandbox]\nnetwork = "none"\n')
+    assert told(amiral("permissions", "plan", "--json"))["network"] == "none"
+
+
 def test_a_driver_is_shown_what_its_cli_is_given(amiral):
     found = told(amiral("permissions", "project", "claude", "--json"))
     assert set(found) == {"files", "args", "env", "diagnostics"}
@@ -115,12 +192,84 @@ def test_a_program_cannot_write_what_is_denied(amiral, root):
 
 
 def test_a_root_without_what_is_denied_takes_a_new_file(amiral, root):
+    (root / "policy.json").write_text(json.dumps({**POLICY, "default": "allow"}))
     done = amiral("sandbox", "run", "--", "sh", "-c", "echo x >new && exit 7")
     assert (done.returncode, (root / "shop" / "new").read_text()) == (7, "x\n")
     other = root / "other"
     other.mkdir()
     done = amiral("sandbox", "run", "--project-root", str(other), "--", "touch", "made")
     assert (done.returncode, (other / "made").exists()) == (0, True)
+
+
+needs_bwrap = pytest.mark.skipif(
+    shutil.which("bwrap") is None, reason="there is no bwrap: make system-packages"
+)
+
+
+@needs_bwrap
+def test_f5_in_a_box_a_root_with_what_is_denied_takes_a_new_file_too(amiral, root):
+    (root / "policy.json").write_text(json.dumps({**POLICY, "default": "allow"}))
+    (root / "shop" / ".env").write_text("kept\n")
+    tries = "echo x >new; touch new2; mv new2 .env; rm -f .env; echo x >.env; exit 7"
+    program = ("sandbox", "run", "--", "sh", "-c", tries)
+    amiral(*program)
+    assert not (root / "shop" / "new").exists()
+    done = amiral(*program, AMIRAL_SANDBOX_ENFORCER="bwrap")
+    assert (done.returncode, (root / "shop" / "new").read_text()) == (7, "x\n")
+    assert (root / "shop" / ".env").read_text() == "kept\n"
+
+
+@needs_bwrap
+def test_a_plan_lists_what_is_covered_and_a_trial_names_the_enforcer(amiral, root):
+    (root / "policy.json").write_text(json.dumps({**POLICY, "default": "allow"}))
+    (root / "shop" / ".env").touch()
+    box = {"AMIRAL_SANDBOX_ENFORCER": "bwrap"}
+    covered = {"path": f"{root}/shop/.env", "is_folder": False, "is_hidden": False}
+    assert told(amiral("permissions", "plan", "--json"))["covers"] == []
+    assert told(amiral("permissions", "plan", "--json", **box))["covers"] == [covered]
+    assert f"covered\n  {root}/shop/.env  kept\n" in amiral("permissions", "plan", **box).stdout
+    found = told(amiral("permissions", "probe", "--json", policy=False, **box))
+    assert (found["status"], found["enforcer"]) == ("enforced", "bwrap")
+    assert "in a box of bwrap" in amiral("permissions", "probe", policy=False, **box).stdout
+
+
+def test_s3_23_what_would_be_asked_is_denied_to_a_program_since_nobody_is_asked(amiral, root):
+    done = amiral("sandbox", "run", "--", "sh", "-c", "echo x >src/in && echo x >out")
+    assert done.returncode != 0
+    assert (root / "shop" / "src" / "in").exists()
+    assert not (root / "shop" / "out").exists()
+
+
+def start_in(root, *words):
+    env = {**os.environ, "AMIRAL_HOME": str(root / "home")}
+    policy = ("--policy", str(root / "policy.json"))
+    return subprocess.Popen(
+        [sys.executable, "-m", "amiral", "sandbox", "run", *policy, "--", *words],
+        cwd=root / "shop",
+        env=env,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_stop_kills_a_program_and_lets_none_begin(amiral, root):
+    program = start_in(root, "sh", "-c", "echo begun; exec sleep 300")
+    with program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "begun\n"
+        stop = told(amiral("emergency-stop", "--json", policy=False))
+        assert program.wait(timeout=20) == -signal.SIGKILL
+    assert program.pid in stop["killed"]
+    refused = amiral("sandbox", "run", "--", "touch", "src/ran")
+    assert refused.returncode != 0
+    assert "is in force" in refused.stderr
+    assert not (root / "shop" / "src" / "ran").exists()
+
+
+def test_what_a_program_prints_is_no_json_of_ours(amiral):
+    done = amiral("sandbox", "run", "--json", "--", "true")
+    assert (done.returncode, "has no --json" in done.stdout) == (2, True)
+    assert amiral("sandbox", "run", "--", "echo", "--json").stdout == "--json\n"
 
 
 def test_k4_a_program_cannot_read_amirals_own_home(amiral, root):

@@ -57,7 +57,8 @@ def test_a_stop_is_on_from_now_and_lifted_by_its_name_alone(home, capsys):
 def test_people_are_told_in_two_lines(home, capsys):
     code, out, err = run(capsys, "emergency-stop")
     first, second = out.rstrip("\n").split("\n")
-    assert (code, err) == (0, "")
+    assert (code, err.count("\n")) == (0, 1)
+    assert err.startswith("⛔ stopping everything (stop ")
     assert first.startswith("⛔ stopped (stop ")
     assert "nothing was running · 0 processes left" in first
     assert second.startswith("  amiral release ")
@@ -72,8 +73,12 @@ def test_people_are_told_in_two_lines(home, capsys):
         ["release", "a", "b"],
         ["release", "--all"],
         ["emergency-stop", "shop", "more"],
-        ["emergency-stop", "shop"],
         ["emergency-stop", "--now"],
+        ["emergency-stop", "--level", "4"],
+        ["emergency-stop", "--level=x"],
+        ["emergency-stop", "--level"],
+        ["freeze", "shop", "more"],
+        ["thaw", "--now"],
     ],
 )
 def test_what_is_not_understood_is_refused_and_stops_or_releases_nothing(home, capsys, words):
@@ -85,13 +90,13 @@ def test_what_is_not_understood_is_refused_and_stops_or_releases_nothing(home, c
 
 
 def test_options_that_mean_nothing_here_do_not_stand_in_the_way(home, capsys):
-    words = ["--level", "3", "-p", "shop", "--project=shop", "--level=2"]
+    words = ["-p", "shop", "--project=shop", "--level=2", "--level", "3"]
     assert told(capsys, "emergency-stop", *words)[0] == 0
 
 
 def test_a_home_that_is_not_there_is_not_made(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("AMIRAL_HOME", str(tmp_path / "none"))
-    for words in (["emergency-stop"], ["release", "0a1b2c3d"]):
+    for words in (["emergency-stop"], ["release", "0a1b2c3d"], ["freeze"], ["thaw"]):
         code, _, err = run(capsys, *words)
         assert (code, err.count("✗")) == (2, 1)
     assert not (tmp_path / "none").exists()
@@ -117,7 +122,7 @@ def test_what_runs_below_an_agent_may_neither(home):
     inner = [sys.executable, "-m", "amiral"]
     bare = ["env", "-i", f"AMIRAL_HOME={home}", *inner]
     for command in (inner, bare):
-        for words in (["emergency-stop"], ["release", "0a1b2c3d"]):
+        for words in (["emergency-stop"], ["release", "0a1b2c3d"], ["thaw"], ["guard"]):
             ran = subprocess.run(
                 ["sh", "-c", '"$@"; exit $?', "sh", *command, *words, "--json"],
                 env=environ,

@@ -14,6 +14,7 @@ from amiral.permissions.rules import (
     Rule,
     WorkerPolicy,
     decide_file,
+    may_ask,
     path_of,
     resolve,
     rules_for,
@@ -302,3 +303,36 @@ def test_a_dropped_rule_of_deleting_does_not_hand_deleting_to_write_f7():
     policy = Policy(ASK, (rule(WRITE, "**", ALLOW), rule(DELETE, "tmp**", ALLOW)))
     permissions = resolved(policy, "ui", "all")
     assert posture(permissions, DELETE, "a") is ASK
+
+
+@pytest.mark.parametrize(
+    ("path", "inert", "posture"),
+    [
+        (".git/config", frozenset(), DENY),
+        ("src/.claude/settings.local.json", frozenset(), DENY),
+        ("src/.claude/settings.local.json", frozenset({".claude"}), DENY),
+        (".mcp.json", frozenset(), DENY),
+        (".mcp.json", frozenset({".mcp.json"}), ALLOW),
+        (".mcp.json", None, ALLOW),
+        ("src/app.py", frozenset(), ALLOW),
+    ],
+)
+@pytest.mark.parametrize("capability", [WRITE, DELETE])
+def test_what_is_protected_by_its_name_is_denied_whatever_the_policy(
+    path, inert, posture, capability
+):
+    permissions = Permissions(ALLOW, (rule(capability, "**", ALLOW),))
+    names = tuple(path.split("/"))
+    decision = decide_file(permissions, capability, names, inert)
+    assert decision.posture is posture
+    assert ("whatever the policy" in decision.reason) is (posture is DENY)
+    assert decide_file(permissions, READ, names, inert).posture is ALLOW
+    assert decide_file(None, capability, names, inert).posture is ALLOW
+    assert decide_file(permissions, capability, None, inert).posture is ALLOW
+    assert decide_file(permissions, capability, (), inert).posture is ALLOW
+
+
+def test_a_person_may_be_asked_by_default_or_by_a_rule_about_files():
+    assert may_ask(Permissions(ASK, ()))
+    assert may_ask(Permissions(DENY, (rule(WRITE, "a", ASK),)))
+    assert not may_ask(Permissions(DENY, (rule(EXECUTE, "*", ASK), rule(WRITE, "a", ALLOW))))

@@ -2,8 +2,10 @@
 
 import pytest
 
+from amiral.permissions.covering import MAX_COVERS
+from amiral.permissions.folders import Kind
 from amiral.permissions.rules import Posture
-from amiral.permissions.sandbox import Access, Mode, compile_plan, mode_for
+from amiral.permissions.sandbox import Access, Closed, Mode, compile_plan, mode_for
 
 READ, LIST, WRITE, DELETE = Access.READ, Access.LIST, Access.WRITE, Access.DELETE
 CHANGES = frozenset({WRITE, DELETE})
@@ -147,6 +149,16 @@ def test_a_worktree_is_granted_with_its_inert_copies(tree_of, permissions):
     assert granted(plan) == {"src": {WRITE, DELETE}}
 
 
+def test_folders_that_take_no_new_file_are_told_by_what_is_in_the_way(tree_of, permissions):
+    policy = permissions("allow", "deny write **/.env", "deny read **/key")
+    tree = tree_of("a/.env", "b/c/.env", "d/.mcp.json", "e/f")
+    assert plan_of(policy, tree).closed == (
+        Closed(((), ("a",), ("b",), ("b", "c")), "permissions.json:1: deny write **/.env", ()),
+        Closed((("d",),), ".mcp.json is protected by name", ((".mcp.json",),)),
+    )
+    assert plan_of(permissions("allow"), tree_of("a")).closed == ()
+
+
 def test_files_with_names_outside_are_told_where_they_are_granted(tree_of, permissions):
     tree = tree_of(kinds={"a": ("a", 2)})
     plan = plan_of(permissions("allow"), tree)
@@ -172,3 +184,73 @@ def test_the_mode_is_strict_where_all_is_denied_unless_it_is_set(setting, postur
 def test_an_unknown_mode_is_refused():
     with pytest.raises(ValueError, match="loose"):
         mode_for("loose", Posture.DENY)
+
+
+def covers_of(plan):
+    """What is covered, by path below the root: kept or hidden, a folder or a file."""
+    words = {False: "kept", True: "hidden"}
+    return {
+        one.path.removeprefix("/project/"): (words[one.is_hidden], one.is_folder)
+        for one in plan.covers
+    }
+
+
+def boxed(permissions, tree, mode=Mode.SNAPSHOT):
+    plan = compile_plan(permissions, tree, mode=mode, asks_first=False, has_covers=True)
+    assert plan is not None
+    return plan
+
+
+def test_f5_with_covers_a_deny_costs_its_folder_nothing(tree_of, permissions):
+    policy, tree = permissions("allow", "deny write **/.env"), tree_of("a", ".env", "src/b")
+    assert plan_of(policy, tree).covers == ()
+    plan = boxed(policy, tree)
+    assert granted(plan) == {"": {WRITE, DELETE}}
+    assert covers_of(plan) == {".env": ("kept", False)}
+    assert list(map(str, plan.covers)) == ["  /project/.env  kept"]
+    assert plan.closed == ()
+
+
+def test_f5_what_must_not_be_read_is_hidden_with_all_in_it(tree_of, permissions):
+    policy = permissions("allow", "deny read sec", "deny write **/x", "deny read .git/key")
+    plan = boxed(policy, tree_of("a", "sec/x", "x", ".git/key", ".git/config"))
+    assert granted(plan) == {"": {READ, LIST, WRITE, DELETE}}
+    assert covers_of(plan) == {
+        "sec": ("hidden", True),
+        ".git/key": ("hidden", False),
+        ".git": ("kept", True),
+        "x": ("kept", False),
+    }
+    assert str(plan.covers[0]).split() == ["/project/.git/key", "hidden"]
+
+
+def test_what_is_hidden_is_granted_for_nothing_else(tree_of, permissions):
+    """The link splits the folder for changes, so its files are granted one by one."""
+    policy = permissions("allow", "deny read a", "deny read sec")
+    plan = boxed(policy, tree_of("a", "b", "sec/c", kinds={".vscode": Kind.LINK}))
+    assert granted(plan) == {"": {READ, LIST}, "b": {WRITE}}
+
+
+def test_a_deny_of_deleting_alone_is_held_without_covers(tree_of, permissions):
+    policy = permissions("allow", "deny delete **/a")
+    plan = boxed(policy, tree_of("a", "src/b", ".git/config"))
+    assert (granted(plan), covers_of(plan)) == (
+        {"src": {WRITE, DELETE}, "a": {WRITE}},
+        {},
+    )
+
+
+def test_strict_a_deny_still_means_what_is_not_there(tree_of, permissions):
+    policy = permissions("allow", "deny write **/.env")
+    plan = boxed(policy, tree_of("a", "src/b"), mode=Mode.STRICT)
+    assert (granted(plan), covers_of(plan)) == ({"a": {WRITE}, "src/b": {WRITE}}, {})
+
+
+def test_what_is_more_than_can_be_covered_is_held_without_covers_and_told(tree_of, permissions):
+    policy = permissions("allow", "deny write **/*.x")
+    paths = [f"{number}.x" for number in range(MAX_COVERS + 1)]
+    plan = boxed(policy, tree_of("a", "src/b", *paths))
+    assert (granted(plan), plan.covers) == ({"a": {WRITE}, "src": {WRITE, DELETE}}, ())
+    assert "nothing is covered" in plan.diagnostics[0]
+    plan = boxed(policy, tree_of("a", "src/b", *paths[1:]))
+    assert (granted(plan), len(plan.covers)) == ({"": {WRITE, DELETE}}, MAX_COVERS)

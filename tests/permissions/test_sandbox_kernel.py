@@ -25,13 +25,16 @@ from hypothesis import strategies as st
 from amiral.permissions.rules import Capability, Permissions, Posture, Rule, decide_file
 from amiral.permissions.sandbox import Access, Mode, compile_plan
 from amiral.permissions.tree import read_tree, refresh
-from amiral.processes import fence
+from amiral.processes import covers, fence
+from amiral.processes.bwrap import bwrap_command
 
 ATTACK = Path(__file__).with_name("scripts") / "attack.py"
 IS_FUZZ = settings.default is not None and settings.default.max_examples >= 10_000
 TRIED = settings(
     max_examples=5_000 if IS_FUZZ else 200, suppress_health_check=list(HealthCheck), deadline=None
 )
+# Each of these starts a box and an interpreter.
+TRIED_IN_A_BOX = settings(TRIED, max_examples=1_000 if IS_FUZZ else 50)
 LEAST_ABI = 3
 
 BITS = {access: getattr(fence, access.name) for access in Access}
@@ -54,6 +57,7 @@ class World:
     inert: frozenset = frozenset()
     seed: int = 0
     more: list = field(default_factory=list)
+    has_covers: bool = False
 
 
 names = st.sampled_from(NAMES * 2 + PROTECTED)
@@ -253,6 +257,25 @@ class Attacker:
         self.process.communicate()
 
 
+def attack_in_a_box(job):
+    """Attack from a box of its own, where the covers lie."""
+    command = [sys.executable, str(ATTACK)]
+    box = bwrap_command("bwrap", fence.Fence.from_json(job["fence"]), (), "/", command)
+    line = json.dumps(job) + "\n"
+    ran = subprocess.run(box, input=line, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    answer = json.loads(ran.stdout)
+    assert "failed" not in answer, answer["failed"]
+    return answer
+
+
+@pytest.fixture(scope="module")
+def boxed_attacker():
+    if shutil.which("bwrap") is None:
+        pytest.skip("there is no bwrap: make system-packages")
+    return attack_in_a_box
+
+
 @pytest.fixture(scope="module")
 def attacker():
     if fence.abi() < LEAST_ABI:
@@ -269,7 +292,13 @@ def ground(tmp_path_factory):
 
 def fence_of(plan):
     grants = tuple((one.path, sum(BITS[access] for access in one.access)) for one in plan.grants)
-    return fence.Fence(grants, sum(BITS[access] for access in plan.fenced))
+    covered = tuple((one.path, kind_of(one)) for one in plan.covers)
+    return fence.Fence(grants, sum(BITS[access] for access in plan.fenced), covers=covered)
+
+
+def kind_of(cover):
+    hidden = covers.HIDDEN_FOLDER if cover.is_folder else covers.HIDDEN_FILE
+    return hidden if cover.is_hidden else covers.KEPT
 
 
 def guesses(before, seed):
@@ -282,7 +311,12 @@ def guesses(before, seed):
 
 def compiled(world, tree, mode):
     plan = compile_plan(
-        world.permissions, tree, mode=mode, asks_first=world.asks_first, inert=world.inert
+        world.permissions,
+        tree,
+        mode=mode,
+        asks_first=world.asks_first,
+        inert=world.inert,
+        has_covers=world.has_covers,
     )
     assert plan is not None
     return plan
@@ -348,10 +382,29 @@ def test_snapshot_nothing_denied_that_exists_changes(attacker, ground, world):
     hold(world, *storm(attacker, ground, world, Mode.SNAPSHOT))
 
 
-def besieged(attacker, ground, entries, rule, paths, mode=Mode.SNAPSHOT):
+@TRIED_IN_A_BOX
+@given(world=worlds())
+def test_in_a_box_nothing_denied_that_exists_changes(boxed_attacker, ground, world):
+    world = replace(world, has_covers=True)
+    world = replace(world, entries=[one for one in world.entries if one[1] != "name outside"])
+    world = replace(world, more=[one for one in world.more if one[1] != "name outside"])
+    hold(world, *storm(boxed_attacker, ground, world, Mode.SNAPSHOT))
+
+
+@TRIED_IN_A_BOX
+@given(world=worlds())
+def test_in_a_box_strict_is_as_strict(boxed_attacker, ground, world):
+    world = replace(world, has_covers=True)
+    before, after, done = storm(boxed_attacker, ground, world, Mode.STRICT)
+    hold(world, before, after, done)
+    made = [path for path in after if path not in before and is_denied(world, WRITE, path)]
+    assert not made, ("made", done)
+
+
+def besieged(attacker, ground, entries, rule, paths, mode=Mode.SNAPSHOT, **changes):
     """Attack a tree where all is allowed but for one rule; before, after, what succeeded."""
     policy = Permissions(Posture.ALLOW, (Rule(WRITE, rule, Posture.DENY, "permissions.json:1"),))
-    world = World(entries, policy)
+    world = World(entries, policy, **changes)
     ground.lay(world)
     plan = compiled(world, read_tree(ground.root), mode)
     before = ground.seen(ground.root)
@@ -414,6 +467,29 @@ def test_f5_a_deny_inside_an_allow_holds_for_what_exists_and_strict_for_what_may
     )
     assert after.keys() == before.keys()
     assert "write src/a" in done
+
+
+def test_f5_in_a_box_a_deny_inside_an_allow_costs_its_folder_nothing(boxed_attacker, ground):
+    tree = [((".env",), "file", ()), (("src", "a"), "file", ()), ((".vscode", "x"), "file", ())]
+    before, after, done = besieged(boxed_attacker, ground, tree, "**/.env", [], has_covers=True)
+    kept = (".env",), (".vscode",), (".vscode", "x")
+    assert {path: after[path] for path in kept} == {path: before[path] for path in kept}
+    assert "create fresh" in done
+
+
+def test_f2_in_a_box_a_link_that_is_denied_stays_where_it_is(boxed_attacker, ground):
+    tree = [((".env",), "link out", ()), (("src", "a"), "file", ())]
+    before, after, done = besieged(boxed_attacker, ground, tree, "**/.env", [], has_covers=True)
+    assert after[(".env",)] == before[(".env",)]
+    assert "create src/fresh" in done
+
+
+def test_f3_in_a_box_what_is_denied_is_reached_under_no_second_name(boxed_attacker, ground):
+    tree = [(("sec", "a"), "file", ()), (("b", "copy"), "second name of", ("sec", "a"))]
+    before, after, done = besieged(boxed_attacker, ground, tree, "sec", [], has_covers=True)
+    kept = (("sec", "a"), ("b", "copy"))
+    assert {path: after.get(path) for path in kept} == {path: before[path] for path in kept}
+    assert "create b/fresh" in done or "create fresh" in done
 
 
 @settings(deadline=None)

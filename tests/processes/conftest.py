@@ -17,6 +17,7 @@ import pytest
 import amiral
 from amiral.processes import cgroup, proc, tree
 from amiral.processes.answers import Exited, Launched, Lost, Order
+from amiral.processes.covers import shared_folders
 from amiral.processes.fence import (
     DELETE,
     DEVICE,
@@ -216,6 +217,7 @@ class Pen:
 
     ALL = ALL
     SOURCES = amiral.__path__[0].rpartition("/")[0]
+    namespaces = staticmethod(namespaces)
 
     def __init__(self, yard: Yard):
         self.yard = yard
@@ -227,6 +229,10 @@ class Pen:
         """Give a fence round the inside, or round what is granted, that lets Python run."""
         system = system_grants(str(Path.home()), (sys.prefix, sys.base_prefix))
         return Fence((*(grants or ((str(self.inside), ALL),)), *system), fenced, ports, **changes)
+
+    def box(self, *covers, **changes) -> Fence:
+        """Give a fence whose program runs in a box, where `(path, kind)` are covered too."""
+        return self.fence(covers=(*shared_folders(), *covers), **changes)
 
     async def run(self, *argv, fence=None, timeout_s=PATIENCE_S) -> Ran:
         """Run a program behind a fence."""
@@ -272,6 +278,13 @@ def pen(yard):
     if abi() < WHOLE_ABI:
         pytest.skip("the fence needs Landlock ABI 6 here: run on Linux 6.12 or later")
     return Pen(yard)
+
+
+@pytest.fixture
+def boxing(pen):
+    if shutil.which("bwrap") is None:
+        pytest.skip("there is no bwrap: make system-packages")
+    return pen
 
 
 @pytest.fixture

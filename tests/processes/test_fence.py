@@ -26,6 +26,8 @@ WHOLE = {"grants": [["/one", 1]], "fenced": 3, "ports": [80], "min_abi": 6, "roo
         Fence((), 0),
         Fence((("/one", 1), ("/\udcff\n", 63)), 63, (), 6, "/one"),
         Fence((("/one", 7),), 3, (1, 65535)),
+        Fence((("/one", 7),), 3, covers=(("/one/kept", 1), ("/one/hidden", 3))),
+        Fence((("/one", 7),), 3, has_unix=True),
     ],
 )
 def test_a_fence_travels_as_json(fence):
@@ -59,6 +61,8 @@ def test_what_a_fence_does_not_say_is_as_when_it_is_made():
         {"ports": ["80"]},
         {"min_abi": None},
         {"root": None},
+        {"covers": None},
+        {"covers": [["kept", 1]]},
     ],
     ids=str,
 )
@@ -84,11 +88,9 @@ def test_programs_of_the_system_may_be_read_and_run_and_nothing_there_changed():
     assert not [path for path in grants if path in ("/", "/dev", "/home", "/tmp", "/run", "/var")]
 
 
-def test_terminals_and_shared_memory_are_granted_only_when_asked_for():
-    usual = dict(system_grants())
-    more = dict(system_grants(has_terminals=True, has_shared_memory=True))
-    assert set(more) - set(usual) <= {"/dev/ptmx", "/dev/pts", "/dev/pts/ptmx", "/dev/shm"}
-    assert "/dev/pts" in more
+def test_terminals_and_shared_memory_which_are_one_for_all_programs_are_not_granted():
+    granted = {path for path, _ in system_grants()}
+    assert not granted & {"/dev/ptmx", "/dev/pts", "/dev/pts/ptmx", "/dev/shm"}
 
 
 def test_toolchains_of_a_home_are_granted_without_links_and_the_logins_beside_them(tmp_path):

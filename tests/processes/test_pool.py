@@ -13,7 +13,8 @@ from amiral.processes.cgroup import cgroups_under
 from amiral.processes.link import ShimGone
 from amiral.processes.pool import ShimPool, start_shim
 from amiral.processes.spawn import Spawner
-from amiral.store.brake import Brake, Stop
+from amiral.store.brake import Brake
+from amiral.store.latch import Stop
 
 
 @pytest.fixture
@@ -122,7 +123,7 @@ class PulledMeanwhile(Brake):
 
     looks = 0
 
-    def state(self) -> Stop | None:
+    def state(self, worker: str = "") -> Stop | None:
         self.looks += 1
         return None if self.looks == 1 else Stop("st1", "just now", "owner", 1, "all")
 

@@ -10,7 +10,8 @@ import pytest
 from amiral.base.errors import Broken, Conflict, Denied, NotFound
 from amiral.processes import proc, tree
 from amiral.processes.spawn import Ran, Spawner, Stdio, base_environment
-from amiral.store.brake import Brake, Stop
+from amiral.store.brake import Brake
+from amiral.store.latch import Stop
 
 TEST_ENV = {"PATH": os.environ["PATH"]}
 LEAVES_ONE_BEHIND = "(trap '' TERM HUP; exec setsid sleep 1000) >/dev/null 2>&1 & echo $!"
@@ -166,7 +167,7 @@ class PulledMeanwhile(Brake):
 
     looks = 0
 
-    def state(self) -> Stop | None:
+    def state(self, worker: str = "") -> Stop | None:
         self.looks += 1
         return None if self.looks == 1 else Stop("st1", "just now", "owner", 1, "all")
 

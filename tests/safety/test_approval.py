@@ -72,6 +72,12 @@ def test_lengths_of_time_are_written_as_people_say_them(milliseconds, words):
             f"request a1b2c3d4 was denied at {WHEN}: nobody had answered",
         ),
         (
+            State.WITHDRAWN,
+            "amiral",
+            "",
+            f"request a1b2c3d4 was withdrawn by dev itself at {WHEN}",
+        ),
+        (
             State.VOID,
             "amiral",
             "its turn has ended: done",

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from amiral.store.journal import Journal
+from amiral.store.vault import Vault
 from amiral.testbench.fake_clock import FakeClock
 
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -115,3 +116,18 @@ def dump():
             connection.close()
 
     return read
+
+
+@pytest.fixture
+def home(tmp_path):
+    (tmp_path / "home").mkdir(mode=0o700)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def vault(home):
+    """One with three secrets, of revision 3."""
+    vault = Vault(home)
+    for name in ("a", "b", "c/d"):
+        vault.put(name, f"value of {name}")
+    return vault

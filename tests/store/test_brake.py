@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import amiral
-from amiral.store.brake import SIZE, UNKNOWN, Brake, BrakeError, Stop
+from amiral.store.brake import Brake, BrakeError
+from amiral.store.latch import SIZE, UNKNOWN, Stop
 
 NOW_MS = 1_800_000_000_000
 YEAR_MS = 365 * 24 * 3_600_000
@@ -37,9 +38,9 @@ def test_a_new_home_is_not_stopped_and_its_latch_is_private_and_already_full_siz
 
 
 def test_r36_a_stop_is_seen_by_every_other_reader_in_full(brake, latch):
-    stop = brake.engage("costs too much", "owner", NOW_MS, scope="project shop")
+    stop = brake.engage("costs too much", "owner", NOW_MS)
     assert Brake(str(latch.parent)).state() == stop
-    assert (stop.reason, stop.by, stop.scope) == ("costs too much", "owner", "project shop")
+    assert (stop.reason, stop.by, stop.scope) == ("costs too much", "owner", "all")
     assert stop.since_ms == NOW_MS
     assert stop.stop_id.isalnum()
     assert stop.stop_id not in {"", UNKNOWN}
@@ -240,4 +241,5 @@ def test_importing_the_brake_loads_nothing_heavy():
     assert {name for name in loaded if name.startswith("amiral.")} == {
         "amiral.store",
         "amiral.store.brake",
+        "amiral.store.latch",
     }

@@ -45,6 +45,7 @@ class Running:
     is_said: bool = False
     is_ended: bool = False
     kill_at_s: float | None = None
+    frozen_at_s: float | None = None
     asked: dict[str, Question] = field(default_factory=dict)
 
     @property

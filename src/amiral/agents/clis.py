@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +13,23 @@ from amiral.agents.logins import has_login, how_to_log_in, lend_login
 from amiral.agents.needs import program_folder
 from amiral.agents.rights import bits
 from amiral.agents.ways_out import hosts_in
-from amiral.base.errors import AmiralError, Invalid, NotFound
+from amiral.base.errors import AmiralError, NotFound
 from amiral.base.settings import DriverSettings, Settings
 from amiral.permissions.sandbox import Access
 from amiral.processes.spawn import Spawner, base_environment
+from amiral.store.references import Secrets
 
 _PACKAGES = Path(__file__).parents[2]
 _VERSION_TIMEOUT_S = 20.0
 _SCRIPTED = (sys.executable, "-m", "amiral.testbench.scripted_cli")
-_VAULT = "vault:"
 
 
 @dataclass(frozen=True)
 class Cli:
     """One driver's CLI, as it was found.
 
-    `command` begins with a whole path; `env` is all it is given of ours; `options` are the owner's;
+    `command` begins with a whole path; `env` is all it is given of ours, `vault:NAME` for a secret
+    until `with_secrets` has read it; `options` are the owner's;
     `login_place` is the folder of the login's files, `services` are the hosts it speaks to.
     """
 
@@ -63,6 +64,15 @@ class Cli:
         if not self.login.files:
             return ()
         return ((os.path.realpath(self.login_place), bits({Access.READ, *needed})),)
+
+    def with_secrets(self, secrets: Secrets) -> "Cli":
+        """Give it with the secrets its variables name; an error names the variable."""
+        env = {name: secrets.value(self.key(name), text) for name, text in self.env.items()}
+        return replace(self, env=env)
+
+    def key(self, variable: str) -> str:
+        """Name the setting that gives it a variable."""
+        return f"[drivers.{self.driver}] env {variable}"
 
     def lend_login(self, home: Path) -> None:
         """Link the login into a worker's config home; Denied when a needed one is missing."""
@@ -143,12 +153,6 @@ def find_cli(
 ) -> Cli:
     """Find the program of a driver; NotFound says how to get it."""
     env, login = dict(settings.env), driver.login(settings.config)
-    for name, value in env.items():
-        if value.startswith(_VAULT):
-            raise Invalid(
-                f"[drivers.{driver.name}] env {name}: the vault is not available in this version",
-                "put the value into the environment of `amiral up` instead",
-            )
     env = {name: environ[name] for name in login.variables if name in environ} | env
     command = settings.command
     if driver.name == "scripted" and command == (driver.name,):

@@ -1,7 +1,8 @@
 """The workers of a project in force: those amiral ships, under those of its trusted registry."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from amiral.agents.worker import Roles, Worker, combine, parse_registry, parse_roles
@@ -11,7 +12,7 @@ from amiral.base.plain import one_line
 from amiral.permissions.policy import narrowed, parse_policy
 from amiral.permissions.rules import Policy, seat_of
 from amiral.projects.project import Project
-from amiral.projects.trust import InForce, Trust
+from amiral.projects.trust import InForce, State, Trust
 
 REGISTRY = "config/workers_registry.json"
 ROLES = "config/project_roles.json"
@@ -23,7 +24,7 @@ _LEAST_POWER = "consultant"
 
 @dataclass(frozen=True)
 class Rules:
-    """The permissions in force; with `errors` in the file that is trusted nobody may start.
+    """The permissions in force; with `errors` nobody may start, and `mend` says what to do.
 
     `notices` tell which patterns cannot be read, and what is made of them.
     """
@@ -31,6 +32,7 @@ class Rules:
     policy: Policy | None = None
     errors: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    mend: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class Declared:
         raise NotFound(message, f"known: {', '.join(known)}")
 
 
+@cache
 def shipped() -> Declared:
     """Give the workers amiral ships, for a folder that is no project."""
     workers = parse_registry((_SHIPPED / "workers_registry.json").read_text(), "shipped").workers
@@ -110,16 +113,29 @@ def read_rules(text: str, name: str) -> Rules:
 
 
 def _rules(file: InForce) -> Rules:
-    """Give what is trusted, and of what is not trusted yet the part that narrows."""
+    """Give what is trusted, and of what is not trusted yet the part that narrows.
+
+    What lies there and cannot be read may have denied anything: nobody starts until it is mended.
+    """
     trusted = read_rules(file.text, _name(file)) if file.text is not None else Rules()
+    if trusted.errors:
+        return replace(trusted, mend=_MEND)
+    if file.found is None and file.state in (State.NEW, State.CHANGED):
+        return Rules(trusted.policy, (_UNREAD,), trusted.notices, _MEND_FOUND)
     if file.found in (None, file.text):
         return trusted
-    found = read_rules(str(file.found), _name(file)).policy
-    if trusted.errors or found is None:
-        return trusted
-    return Rules(narrowed(trusted.policy, found), notices=trusted.notices)
+    found = read_rules(str(file.found), _name(file))
+    if found.policy is None:
+        return Rules(trusted.policy, found.errors, trusted.notices, _MEND_FOUND)
+    return Rules(narrowed(trusted.policy, found.policy), notices=trusted.notices)
 
 
+_UNREAD = f"{POLICY} cannot be read, so what it denies is not known"
+_MEND = "mend it, then `amiral trust permissions.json`"
+_MEND_FOUND = (
+    "mend .amiral/config/permissions.json, or remove it: "
+    "what it denies holds before you trust it, and this cannot be read"
+)
 _EMPTY = '{"version": 1, "workers": []}'
 
 
@@ -140,6 +156,7 @@ def _identity(trust: Trust, project: Project, worker: Worker) -> tuple[str, str]
     return shipped, own.notice or missing
 
 
+@cache
 def _shipped_skill(skill: str) -> str:
     try:
         return (_SHIPPED / skill).read_text("utf-8") if skill.endswith(".md") else ""

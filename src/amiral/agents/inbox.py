@@ -15,8 +15,11 @@ from amiral.base import events as ev
 from amiral.base.clock import Clock
 from amiral.base.errors import Conflict, NotFound
 from amiral.base.failpoint import failpoint
+from amiral.processes.tmux import Terminal
 from amiral.store.brake import Brake
 from amiral.store.journal import Journal, Rows
+
+_LOOK_S = 0.05
 
 
 class Inbox:
@@ -41,7 +44,7 @@ class Inbox:
 
         Refused while the brake is on (Conflict) or when its worker is unknown (NotFound).
         """
-        self.check_brake()
+        self.check_brake(message.worker)
         self._find_worker(message.worker)
 
         def claim(read: Rows) -> tuple[list[ev.Event], None]:
@@ -51,17 +54,47 @@ class Inbox:
         failpoint("inbox.queued")
         self.wake(message.worker)
 
-    def check_brake(self) -> None:
-        """Raise Conflict while an emergency stop is on, naming the way out."""
-        stop = self._brake.state()
+    def check_brake(self, worker: str = "") -> None:
+        """Raise Conflict while a stop or a freeze is on for the project or this worker."""
+        stop = self._brake.state(worker)
         if stop is not None:
             raise Conflict(
-                f"stop {stop.stop_id} is on: {stop.reason}",
-                f"release it to go on: amiral release {stop.stop_id}",
+                f"{stop.name} is on: {stop.reason}", f"release it to go on: {stop.way_out}"
             )
+
+    async def open_terminal(self, worker: Worker) -> Terminal:
+        """Open a worker's terminal, or find the open one; its queue waits as long as it is open.
+
+        Conflict while a stop or a freeze is on, or a turn of the worker runs.
+        """
+        self.check_brake(worker.id)
+        terminals = self._engine.sessions.terminals
+        while self.is_running(worker.id) and not self._waiting(worker.id):
+            # Its last turn has ended and is just being left.
+            await self._engine.clock.sleep(_LOOK_S)
+        is_working = any(one.state in ("injected", "seen") for one in self._waiting(worker.id))
+        if not terminals.is_open(worker.id) and (is_working or self.is_running(worker.id)):
+            raise Conflict(
+                f"a turn of {worker.id} runs, and it does one thing at a time",
+                f"wait for its end, or end it: amiral interrupt {worker.id}",
+            )
+        return await terminals.open(worker)
+
+    def _waiting(self, worker: str) -> list[Queued]:
+        return rows.waiting(self._journal.rows, worker)
+
+    async def close_terminal(self, worker: str) -> None:
+        """End a worker's terminal with all that runs in it; Conflict when none is open."""
+        await self._engine.sessions.terminals.close(worker)
+        self.wake(worker)
+
+    def has_terminal(self, worker: str) -> bool:
+        """Tell whether a worker's messages wait because its terminal is open."""
+        return self._engine.sessions.terminals.is_open(worker)
 
     def start(self) -> None:
         """Go on with everything that was there when the last project process ended."""
+        self._engine.sessions.restore_terminals(self._find_worker)
         for worker in rows.lively_workers(self._journal.rows):
             self.wake(worker)
 
@@ -107,7 +140,7 @@ class Inbox:
 
     async def resume(self, worker: str, by: str) -> None:
         """Let the parked turn of a worker go on."""
-        self.check_brake()
+        self.check_brake(worker)
         await self._unpark(worker, by, lambda park: ev.ResumeOrdered(*_who(park)))
 
     async def cancel_parked(self, worker: str, by: str, reason: str) -> None:

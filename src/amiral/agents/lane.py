@@ -94,7 +94,7 @@ class Lane:
         message = self._next()
         if message is None:
             await self._idle()
-        elif message.state in ("queued", "resuming") and self._engine.brake.state() is not None:
+        elif message.state in ("queued", "resuming") and not self._may_begin():
             await self._engine.clock.sleep(_BRAKE_POLL_S)
         elif self._message == message.message and self._faults >= MOST_FAULTS:
             await self._give_up(message, f"amiral met a fault {self._faults} times: {self._told}")
@@ -161,7 +161,7 @@ class Lane:
 
     async def _pause(self, trouble: str) -> None:
         """Tell a trouble once, and wait, longer each time."""
-        if self._engine.brake.state() is None and trouble != self._told:
+        if not self._is_held() and trouble != self._told:
             text = f"a turn of {self._worker} goes on from the journal after a fault: {trouble}"
             with contextlib.suppress(AmiralError):
                 await self._engine.journal.append(ev.WarningRaised("turn", text))
@@ -169,6 +169,14 @@ class Lane:
         pause_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0**self._tries)
         self._tries += 1
         await self._engine.clock.sleep(pause_s)
+
+    def _is_held(self) -> bool:
+        """Tell whether a stop or a freeze keeps this worker from beginning anything."""
+        return self._engine.brake.state(self._worker) is not None
+
+    def _may_begin(self) -> bool:
+        """Tell whether a turn may begin: while a person is at the worker's terminal, none does."""
+        return not (self._is_held() or self._engine.sessions.terminals.keeps_waiting(self._worker))
 
     def _forget_troubles(self) -> None:
         self._tries = self._faults = 0

@@ -6,20 +6,27 @@ from dataclasses import dataclass
 from amiral.permissions.sandbox import Access
 
 _PACKAGES = "/node_modules/"
+_BESIDE_BIN = ("lib", "lib64", "libexec")
 
 
 @dataclass(frozen=True)
 class Needs:
     """What one CLI needs more than others (docs/adr/0015-clis-under-the-fence.md).
 
-    `login`: what it does in the folder where the files of its login lie, and `has_terminals`: it
-    opens terminals for what it runs. `services`: the hosts it speaks to, where the network is
-    closed otherwise.
+    `login`: what it does in the folder where the files of its login lie. `services`: the hosts it
+    speaks to, where the network is closed otherwise.
     """
 
     login: frozenset[Access] = frozenset()
-    has_terminals: bool = False
     services: tuple[str, ...] = ()
+
+
+def program_folders(real: str) -> tuple[str, ...]:
+    """Name the folders to be read and run for any program, given its path without any link."""
+    folder = program_folder(real)
+    above, _, name = folder.rpartition("/")
+    libraries = tuple(f"{above}/{one}" for one in _BESIDE_BIN) if name == "bin" else ()
+    return (folder, *libraries)
 
 
 def program_folder(real: str) -> str:

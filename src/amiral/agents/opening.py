@@ -18,6 +18,7 @@ from amiral.base.errors import AmiralError, Broken, Conflict, NotFound
 from amiral.base.failpoint import failpoint
 from amiral.base.ids import new_id
 from amiral.processes.answers import Order
+from amiral.processes.fence import Fence
 from amiral.processes.link import ShimGone, ShimLink
 from amiral.processes.pool import ShimPool
 from amiral.processes.spawn import base_environment
@@ -38,6 +39,7 @@ class Opening:
     seat: Seat
     launch: Launch
     version: str
+    fence: Fence | None
 
 
 class Openings:
@@ -64,7 +66,8 @@ class Openings:
         with _starting():
             version = await self._seats.version(driver, seat)
         seat, lost = self._with_key(driver.name, seat, conversation)
-        state, launch = driver.open(seat)
+        told, fence = await self._seats.enclose(driver, seat)
+        state, launch = driver.open(told)
         link = await self._shims.take()
         try:
             opened = _opened(seat, conversation, driver.name, link.path)
@@ -79,7 +82,7 @@ class Openings:
         tail = OutputTail(self._folder / row.session, row.snapshot_at)
         session = Session(row, driver, state, tail)
         session.connect(link)
-        return Opening(session, link, seat, launch, version)
+        return Opening(session, link, seat, launch, version, fence)
 
     async def launch(self, opening: Opening) -> None:
         """Start the CLI; CannotStart, NotFound or Denied say why it cannot be.
@@ -99,7 +102,7 @@ class Openings:
             raise
         try:
             with _starting():
-                launched = await self._shims.launch(opening.link, order)
+                launched = await self._shims.launch(opening.link, order, session.row.worker)
         except ShimGone:
             raise
         except AmiralError:
@@ -137,7 +140,7 @@ class Openings:
             {**base_environment(), **launch.env, **opening.seat.way_out},
             launch.cwd,
             f"{self._tag}:{session.id}",
-            await self._seats.fence(session.driver, opening.seat),
+            opening.fence,
         )
 
     def _warning(self, driver: Driver[Any], version: str) -> tuple[ev.Event, ...]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from amiral.agents.clis import Cli
@@ -30,9 +30,12 @@ class Renewals:
         spawner: Spawner,
         clis: Iterable[Cli | AmiralError],
         patience_s: float = 20.0,
+        *,
+        with_secrets: Callable[[Cli], Cli] = lambda cli: cli,
     ) -> None:
+        """`with_secrets` gives a CLI whose variables hold their values."""
         self._journal, self._clock, self._spawner = journal, clock, spawner
-        self._patience_s = patience_s
+        self._patience_s, self._with_secrets = patience_s, with_secrets
         self._clis = [one for one in clis if isinstance(one, Cli) and one.login.renewal]
         self._told: dict[str, str] = {}
 
@@ -82,7 +85,7 @@ class Renewals:
         for file in launch.files:
             write_atomic(place / file.path, file.text)
         before = _content(cli, place)
-        env = {**base_environment(), **cli.env, **launch.env}
+        env = {**base_environment(), **self._with_secrets(cli).env, **launch.env}
         stdin, ours = os.pipe()
         child: Child | None = None
         try:

@@ -2,19 +2,21 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
+from amiral.agents.covers import BWRAP, in_box
 from amiral.agents.declared import Rules
-from amiral.agents.needs import program_folder
+from amiral.agents.needs import program_folders
 from amiral.agents.worker import Worker
 from amiral.base.errors import Denied
 from amiral.base.settings import Sandbox
 from amiral.permissions.folders import Tree
 from amiral.permissions.policy import parse_own
 from amiral.permissions.projection import Enforcement
-from amiral.permissions.rules import Permissions, Posture, Resolved, resolve
+from amiral.permissions.rules import Permissions, Posture, Resolved, may_ask, resolve
 from amiral.permissions.sandbox import Access, SandboxPlan, compile_plan, mode_for
 from amiral.permissions.summary import summarise
 from amiral.permissions.tree import read_tree, refresh
@@ -30,45 +32,62 @@ IN_WORKTREE = IN_PLACE | {".git", ".claude", ".mcp.json", ".codex", ".envrc", ".
 """Of a worktree nothing has an effect before it is merged, and the diff shows it until then."""
 
 _BITS = {
-    Access.LIST: kernel.LIST,
     Access.READ: kernel.READ,
     Access.WRITE: kernel.WRITE,
     Access.DELETE: kernel.DELETE,
     Access.EXECUTE: kernel.EXECUTE,
     Access.DEVICE: kernel.DEVICE,
+    Access.LIST: kernel.LIST,
 }
 _OWN = kernel.READ | kernel.LIST | kernel.WRITE | kernel.DELETE | kernel.EXECUTE
-_MEND = "mend it, then `amiral trust config/permissions.json`"
+_UNASKED = "what permissions.json asks is refused here, where nobody can be asked"
+
+Grants = tuple[tuple[str, int], ...]
+"""Absolute paths without links, each with the bits that are granted at and below it."""
 
 
 @dataclass(frozen=True)
 class Right:
-    """`permissions` None: nothing is configured, so nothing is fenced.
-
-    `summary` is what the worker reads about it.
-    """
+    """`permissions` None: nothing is configured, so nothing is fenced."""
 
     permissions: Permissions | None = None
     enforcement: Enforcement = Enforcement.NONE
-    summary: str = ""
 
 
 @dataclass(frozen=True)
 class Footing:
     """Where a program stands: in the worker's folder `root`, `own` folders being its alone.
 
-    `programs` are folders to run programs from, `more` single grants; `is_worktree` tells that git
-    and the project's configuration there are copies. `ports` are the only ones it may connect to,
-    None = the network is open.
+    `programs` are folders to run programs from, `login` what it may do where its login lies, `git`
+    what it reads for a linked worktree; `is_worktree` tells that git and the project's
+    configuration in `root` are copies. With `can_ask` a person answers before what a rule asks is
+    done; else it is denied. `ports`: the only ones it may connect to, None = the network is open.
     """
 
     root: Path
     own: tuple[Path, ...]
     programs: tuple[str, ...] = ()
-    more: tuple[tuple[str, int], ...] = ()
+    login: Grants = ()
+    git: tuple[str, ...] = ()
     is_worktree: bool = False
-    has_terminals: bool = False
+    can_ask: bool = False
     ports: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a program is started behind: `fence` None when nothing is to be held, or no way.
+
+    `plan` is what was compiled of the project, None without permissions, and `grants` all that the
+    fence grants, by what it is for. `summary` is what a worker reads about it; `unasked` says that
+    what a rule asks is denied, "" when no rule does or somebody can be asked.
+    """
+
+    fence: Fence | None = None
+    plan: SandboxPlan | None = None
+    grants: Mapping[str, Grants] = field(default_factory=dict)
+    summary: str = ""
+    unasked: str = ""
 
 
 class Rights:
@@ -107,59 +126,81 @@ class Rights:
             await self._tell(why)
         if permissions is None:
             return Right(enforcement=held)
-        return Right(permissions, held, summarise(permissions, None, held))
+        return Right(permissions, held)
 
-    def plan(self, right: Right, root: Path, *, is_worktree: bool = False) -> SandboxPlan | None:
-        """Compile what is granted of the project as it stands now; None without permissions."""
-        if right.permissions is None:
-            return None
-        known = self._trees.get(str(root))
-        tree = self._trees[str(root)] = refresh(known) if known else read_tree(root)
-        mode = mode_for(self._sandbox.mode, right.permissions.default)
-        inert = IN_WORKTREE if is_worktree else IN_PLACE
-        return compile_plan(right.permissions, tree, mode=mode, asks_first=True, inert=inert)
-
-    def fence(self, right: Right, footing: Footing) -> Fence | None:
-        """Give what a program is started behind; None when there is nothing to hold, or no way."""
+    def compile(self, right: Right, footing: Footing) -> Bounds:
+        """Compile what a program is started behind, of the project as it stands now."""
+        permissions, network = right.permissions, self._sandbox.network
         if right.enforcement is Enforcement.NONE:
-            return None
-        plan = self.plan(right, footing.root, is_worktree=footing.is_worktree)
-        if plan is None:
-            return None if footing.ports is None else self._around_private(footing)
+            return Bounds(summary=summarise(permissions, None, network, right.enforcement))
+        plan = self._plan(permissions, footing)
+        summary = summarise(permissions, plan, network, right.enforcement)
+        if permissions is None or plan is None:
+            return self._closing(footing, summary) if footing.ports is not None else Bounds()
         root = os.path.realpath(footing.root)
         self._check_root(root)
-        grants = [(grant.path, bits(grant.access)) for grant in plan.grants]
-        grants += self._readable(plan, root)
-        grants += [(os.path.realpath(folder), _OWN) for folder in footing.own]
-        grants += footing.more
         programs = filter(self._apart, (*footing.programs, *self._on_path()))
-        grants += system_grants(str(Path.home()), programs, has_terminals=footing.has_terminals)
+        grants = {
+            "project": tuple((grant.path, bits(grant.access)) for grant in plan.grants),
+            "elsewhere": tuple(self._readable(plan, root)),
+            **_own(footing, _OWN),
+            "system": system_grants(str(Path.home()), programs),
+        }
         fenced = bits(plan.fenced) | kernel.READ | kernel.LIST | kernel.DEVICE
-        return Fence(tuple(grants), fenced, footing.ports)
+        fence = Fence(tuple(chain.from_iterable(grants.values())), fenced, footing.ports, root=root)
+        unasked = "" if footing.can_ask or not may_ask(permissions) else _UNASKED
+        return Bounds(in_box(fence, self._sandbox.enforcer, plan), plan, grants, summary, unasked)
 
-    def _around_private(self, footing: Footing) -> Fence:
+    def _closing(self, footing: Footing, summary: str) -> Bounds:
         """Close the network for who has no permissions: only what could open it again is kept."""
-        whole = _OWN | kernel.DEVICE
-        paths = (*reads_around(self._private), *map(str, (footing.root, *footing.own)))
-        grants = [("/", kernel.LIST), *((os.path.realpath(path), whole) for path in paths)]
-        return Fence((*grants, *footing.more), _OWN & ~kernel.EXECUTE, footing.ports)
+        whole, root = _OWN | kernel.DEVICE, os.path.realpath(footing.root)
+        reads = ((os.path.realpath(path), whole) for path in reads_around(self._private))
+        grants = {
+            "project": ((root, whole),),
+            "elsewhere": (("/", kernel.LIST), *reads),
+            **_own(footing, whole),
+        }
+        granted = tuple(chain.from_iterable(grants.values()))
+        fence = Fence(granted, _OWN & ~kernel.EXECUTE, footing.ports, root=root)
+        return Bounds(in_box(fence, self._sandbox.enforcer), None, grants, summary)
 
-    async def around(self, worker: Worker, root: Path, tmp: Path, program: str) -> Fence | None:
-        """Compile what a program of the project is started behind in a worker's worktree."""
+    async def around(self, worker: Worker, root: Path, tmp: Path, program: str) -> Bounds:
+        """Compile what a program of the project is started behind in a worker's worktree.
+
+        Nobody can be asked while it runs.
+        """
         right = await self.of(worker)
-        programs = (program_folder(os.path.realpath(program)),) if program else ()
+        programs = places_of(program) if program else ()
         ports = None if self._sandbox.network == "open" else ()
         footing = Footing(root, (tmp,), programs, is_worktree=True, ports=ports)
-        return await asyncio.to_thread(self.fence, right, footing)
+        return await asyncio.to_thread(self.compile, right, footing)
 
-    def system(self) -> tuple[tuple[str, int], ...]:
-        """Give what any program is granted of this system, to be shown."""
-        return system_grants(str(Path.home()), filter(self._apart, self._on_path()))
+    def _plan(self, permissions: Permissions | None, footing: Footing) -> SandboxPlan | None:
+        if permissions is None:
+            return None
+        inert = IN_WORKTREE if footing.is_worktree else IN_PLACE
+        mode = mode_for(self._sandbox.mode, permissions.default)
+        return compile_plan(
+            permissions,
+            self._tree(footing.root),
+            mode=mode,
+            asks_first=footing.can_ask,
+            inert=inert,
+            has_covers=self._sandbox.enforcer == BWRAP,
+        )
+
+    def _tree(self, root: Path) -> Tree:
+        """Read a folder, or again what changed in it; folders that are gone are forgotten."""
+        for other in [known for known in list(self._trees) if not Path(known).is_dir()]:
+            self._trees.pop(other, None)
+        known = self._trees.get(str(root))
+        tree = self._trees[str(root)] = refresh(known) if known else read_tree(root)
+        return tree
 
     def _resolved(self, worker: Worker) -> Resolved:
         rules = self._rules()
         if rules.errors:
-            raise Denied(f"permissions.json is in force and wrong: {rules.errors[0]}", _MEND)
+            raise Denied(f"nobody may start: {rules.errors[0]}", rules.mend)
         text = worker.permissions
         own = parse_own(text, f"permissions of {worker.id}") if text else None
         return resolve(rules.policy, worker.id, worker.tools, own)
@@ -172,13 +213,12 @@ class Rights:
 
     def _refuse(self, worker: Worker, resolved: Resolved, why: str) -> None:
         """Start nobody whose limits only the kernel could hold, where it does not."""
+        default = resolved.permissions.default if resolved.permissions else None
         if self._sandbox.network != "open":
             limit = f"{worker.id} has no open network"
-        elif (
-            resolved.is_configured
-            and resolved.permissions is not None
-            and resolved.permissions.default is Posture.DENY
-        ):
+        elif default is not None and self._sandbox.enforcer == BWRAP:
+            limit = f'{worker.id} has permissions, and [sandbox] enforcer is "{BWRAP}"'
+        elif default is Posture.DENY and resolved.is_configured:
             limit = f"{worker.id} is denied by default"
         else:
             return
@@ -197,8 +237,7 @@ class Rights:
         """Name the folders on PATH, a virtual environment whole: the first program found is run."""
         for folder in map(Path, os.environ.get("PATH", "").split(os.pathsep)):
             if folder.is_absolute():
-                is_venv = (folder.parent / "pyvenv.cfg").is_file()
-                yield str(folder.parent if is_venv else folder)
+                yield _environment(folder)
 
     def _check_root(self, root: str) -> None:
         """See that a project, which is granted as a whole, holds nothing private (K4)."""
@@ -231,6 +270,31 @@ def _holds(folder: str, path: str) -> bool:
     return f"{path}/".startswith(f"{folder.rstrip('/')}/")
 
 
+def _own(footing: Footing, granted: int) -> Mapping[str, Grants]:
+    return {
+        "own": tuple((os.path.realpath(folder), granted) for folder in footing.own),
+        "login": footing.login,
+        "git": tuple((folder, kernel.READ) for folder in footing.git),
+    }
+
+
+def places_of(program: str) -> tuple[str, ...]:
+    """Name what is read and run for an installed program: where it is found, and where it lies."""
+    found = _environment(Path(program).parent)
+    return (found, *program_folders(os.path.realpath(program)))
+
+
+def _environment(folder: Path) -> str:
+    """Give a folder of programs, the whole virtual environment when it is one's."""
+    is_venv = (folder.parent / "pyvenv.cfg").is_file()
+    return str(folder.parent if is_venv else folder)
+
+
 def bits(access: Iterable[Access]) -> int:
     """Give the bits of a grant."""
     return sum(_BITS[one] for one in access)
+
+
+def words(granted: int) -> tuple[str, ...]:
+    """Say what bits of a grant allow."""
+    return tuple(str(access) for access, bit in _BITS.items() if granted & bit)

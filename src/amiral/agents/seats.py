@@ -1,20 +1,20 @@
 """Where and as whom a worker's CLI is started: its folders, its command, its version."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from amiral.agents.clis import Cli, ask_version
 from amiral.agents.driver import Driver, Seat
+from amiral.agents.needs import Needs
 from amiral.agents.places import Places
-from amiral.agents.rights import Footing, Right, Rights, bits
+from amiral.agents.rights import Footing, Right, Rights
 from amiral.agents.ways_out import WaysOut
 from amiral.agents.worker import Worker
 from amiral.base.errors import NotFound
 from amiral.base.ids import digest
-from amiral.permissions.sandbox import Access
 from amiral.processes.fence import Fence
 from amiral.processes.spawn import Spawner
 from amiral.store.files import ensure_private_folder
@@ -63,15 +63,13 @@ class Seats:
             ensure_private_folder(folder / name)
         cli.lend_login(folder / "home")
         place_of_work = await self.places.prepare(worker, place)
-        is_looking = right.permissions is not None and place_of_work.git_folders
-        told = (self._identity(worker), right.summary, _LOOK if is_looking else "")
         return replace(
             self.former(worker.id, str(place_of_work.folder)),
             command=cli.command,
             model=worker.model,
             tools=worker.tools,
             max_turns=worker.max_turns,
-            identity="\n\n".join(part for part in told if part),
+            identity=self._identity(worker),
             login=cli.env,
             options=cli.options,
             fresh_key=fresh_key,
@@ -85,37 +83,25 @@ class Seats:
         way = await self._ways_out.of(worker, cli.hosts())
         return way.env if way else {}
 
-    async def fence(self, driver: Driver[Any], seat: Seat) -> Fence | None:
-        """Compile what its CLI is started behind; None when nothing is configured, or can hold."""
+    async def enclose(self, driver: Driver[Any], seat: Seat) -> tuple[Seat, Fence | None]:
+        """Compile what its CLI is started behind, None when nothing is configured, or can hold.
+
+        The seat that is given back tells the worker of it: it is for this one launch, and tells no
+        sessions apart.
+        """
         cli = self._find_cli(driver.name)
         way = await self._ways_out.of(seat.worker, cli.hosts())
-        footing = Footing(
-            root=Path(seat.cwd),
-            own=(Path(seat.config_home), Path(seat.tmp)),
-            programs=cli.programs(),
-            more=(*cli.login_grants(driver.needs.login), *_read(seat.git_folders)),
-            is_worktree=bool(seat.git_folders),
-            has_terminals=driver.needs.has_terminals,
-            ports=(way.port,) if way else None,
-        )
+        footing = footing_of(cli, driver.needs, seat, (way.port,) if way else None)
         right = Right(seat.permissions, seat.enforcement)
-        return await asyncio.to_thread(self._rights.fence, right, footing)
+        bounds = await asyncio.to_thread(self._rights.compile, right, footing)
+        is_looking = seat.permissions is not None and seat.git_folders
+        told = (seat.identity, bounds.summary.rstrip("\n"), _LOOK if is_looking else "")
+        identity = "\n\n".join(part for part in told if part)
+        return replace(seat, identity=identity), bounds.fence
 
     def former(self, worker: str, cwd: str) -> Seat:
         """Give as much of a seat as tells where an earlier CLI of the worker left its files."""
-        folder = self._workers / worker
-        return Seat(
-            worker=worker,
-            command=(),
-            cwd=cwd,
-            config_home=str(folder / "home"),
-            tmp=str(folder / "tmp"),
-            model="",
-            tools=(),
-            max_turns=0,
-            identity="",
-            login={},
-        )
+        return seat_in(self._workers / worker, worker, cwd)
 
     def _nobodys(self) -> Path:
         """Give a home in which no worker has left anything, for a start without a fence."""
@@ -138,8 +124,34 @@ class Seats:
         return self._versions[known]
 
 
-def _read(folders: tuple[str, ...]) -> Iterator[tuple[str, int]]:
-    return ((folder, bits({Access.READ})) for folder in folders)
+def seat_in(folder: Path, worker: str, cwd: str) -> Seat:
+    """Give as much of a seat as follows from the worker's folder and the one it works in."""
+    return Seat(
+        worker=worker,
+        command=(),
+        cwd=cwd,
+        config_home=str(folder / "home"),
+        tmp=str(folder / "tmp"),
+        model="",
+        tools=(),
+        max_turns=0,
+        identity="",
+        login={},
+    )
+
+
+def footing_of(cli: Cli, needs: Needs, seat: Seat, ports: tuple[int, ...] | None) -> Footing:
+    """Say where the CLI of a seat stands; while it runs its owner answers what it asks."""
+    return Footing(
+        root=Path(seat.cwd),
+        own=(Path(seat.config_home), Path(seat.tmp)),
+        programs=cli.programs(),
+        login=cli.login_grants(needs.login),
+        git=seat.git_folders,
+        is_worktree=bool(seat.git_folders),
+        can_ask=True,
+        ports=ports,
+    )
 
 
 def seat_digest(seat: Seat) -> str:

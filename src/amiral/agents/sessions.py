@@ -5,7 +5,7 @@ import contextlib
 import shutil
 import uuid
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +17,13 @@ from amiral.agents import rows
 from amiral.agents.driver import Driver, Seat
 from amiral.agents.homes import SHELL_FILES
 from amiral.agents.opening import Openings
+from amiral.agents.places import may_write
 from amiral.agents.rows import SessionRow
 from amiral.agents.seats import Seats, seat_digest
 from amiral.agents.session import ANSWER_S, LINK_LOST, NEVER_LAUNCHED, Session, fenced
 from amiral.agents.settle import bury, end_tree
 from amiral.agents.tail import OutputTail
+from amiral.agents.terminals import PREFIX, Terminals
 from amiral.agents.waiting import happens
 from amiral.agents.worker import Worker
 from amiral.base import events as ev
@@ -29,6 +31,7 @@ from amiral.base.clock import Clock
 from amiral.base.errors import AmiralError, NotFound
 from amiral.processes.link import ShimGone, ShimLink
 from amiral.processes.pool import ShimPool
+from amiral.processes.tmux import Host, Terminal
 from amiral.store.journal import Journal
 
 KEPT = 20
@@ -64,6 +67,7 @@ class Sessions:
         self._journal, self._clock, self._shims, self._seats = journal, clock, shims, seats
         self._drivers, self._place = drivers, place
         owned = tuple({*SHELL_FILES, *(n for driver in drivers.values() for n in driver.owned)})
+        self.terminals = Terminals(clock, self._terminal, seats, self._driver, owned, self.rest)
         self._openings = Openings(journal, shims, seats, place.folder, place.tag, owned)
         self._known: dict[str, Session] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -72,9 +76,11 @@ class Sessions:
         """Name the folder of a session's files."""
         return self._place.folder / session
 
-    def hold(self, worker: Worker, place: str) -> AbstractAsyncContextManager[None]:
-        """Keep others who write out of a turn's folder."""
-        return self._seats.places.hold(worker, place)
+    def hold(
+        self, worker: Worker, place: str, *, is_begun: bool
+    ) -> AbstractAsyncContextManager[None]:
+        """Keep others who write out of a turn's folder; Denied where there is one in it."""
+        return self._seats.places.hold(worker, place, is_begun=is_begun)
 
     async def acquire(self, worker: Worker, conversation: str, place: str) -> Session:
         """Give the worker's open session when it fits, else end it and open one.
@@ -83,6 +89,8 @@ class Sessions:
         """
         driver = self._driver(worker.driver)
         seat = await self._seats.take(worker, place, str(uuid.uuid4()))
+        if may_write(worker):
+            await self.vacate(seat.cwd, "another writes in its folder", but=worker.id)
         for row in rows.open_sessions(self._journal.rows, worker.id):
             session = await self.usable(row)
             if session is None:
@@ -139,6 +147,10 @@ class Sessions:
         self.forget(session.id)
         await asyncio.to_thread(self._clear_away, session.row, self._too_many(session.row.worker))
 
+    def restore_terminals(self, find_worker: Callable[[str], Worker]) -> None:
+        """Keep turns out of the terminals that an earlier process opened."""
+        self.terminals.restore(self._place.folder, find_worker)
+
     async def abandon(self, session: str, reason: str) -> None:
         """Kill a session whose turn cannot go on."""
         row = rows.find_session(self._journal.rows, session)
@@ -153,14 +165,16 @@ class Sessions:
             if not rows.is_busy(self._journal.rows, row.session):
                 await self._find_and_finish(row, "idle")
 
-    async def vacate(self, folder: str) -> None:
-        """End what is open and not used in a folder that is about to go."""
+    async def vacate(self, folder: str, why: str = "its folder goes", but: str = "") -> None:
+        """End what others than the worker `but` have open in a folder and do not use."""
         for row in rows.open_sessions(self._journal.rows):
-            if row.cwd == folder and not rows.is_busy(self._journal.rows, row.session):
-                await self._find_and_finish(row, "its folder goes")
+            is_meant = row.cwd == folder and row.worker != but
+            if is_meant and not rows.is_busy(self._journal.rows, row.session):
+                await self._find_and_finish(row, why)
 
     async def close(self, *, with_busy: bool) -> None:
-        """End the sessions; without `with_busy` those that carry a turn go on."""
+        """End the sessions; without `with_busy` those that carry a turn, and terminals, go on."""
+        await self.terminals.leave(with_open=with_busy)
 
         async def end(row: SessionRow) -> None:
             if with_busy or not rows.is_busy(self._journal.rows, row.session):
@@ -205,6 +219,12 @@ class Sessions:
                 ended = ev.SessionEnded(row.session, row.worker, "it cannot be read")
                 await self._journal.append(ended, ev.WarningRaised("session", text))
             await asyncio.to_thread(self._clear_away, row, [])
+
+    def _terminal(self, worker: str) -> Terminal:
+        """A terminal is found as a session is, by its folder and its tag."""
+        host = Host(self._shims.spawner, self._shims, self._clock, self._shims.run_folder)
+        session = PREFIX + worker
+        return Terminal(host, worker, self.folder(session), self._tag(session))
 
     def _tag(self, session: str) -> str:
         return f"{self._place.tag}:{session}"

@@ -19,6 +19,7 @@ from amiral.agents.questions import Asking, Questions
 from amiral.agents.rows import Queued
 from amiral.agents.sessions import Sessions
 from amiral.agents.settle import gather
+from amiral.agents.turn_notes import TurnNotes
 from amiral.agents.waiting import comes_first
 from amiral.agents.wish import Wish
 from amiral.agents.worker import Worker
@@ -59,6 +60,7 @@ class Turns:
         self._journal, self._clock, self._brake = journal, clock, brake
         self._sessions, self._limits = sessions, limits
         self._questions = Questions(journal, clock, limits.asking)
+        self._notes = TurnNotes(sessions.folder)
         self._beginnings = Beginnings(journal, clock, sessions, words, limits.longest_s)
 
     async def run(self, message: Queued, worker: Worker, control: Control) -> None:
@@ -83,7 +85,8 @@ class Turns:
         self, held: contextlib.AsyncExitStack, message: Queued, worker: Worker, control: Control
     ) -> bool:
         """Wait for the turn's folder, unless what is not begun yet is ordered to end first."""
-        holding = held.enter_async_context(self._sessions.hold(worker, message.place))
+        place = self._sessions.hold(worker, message.place, is_begun=message.state != "queued")
+        holding = held.enter_async_context(place)
         if message.state in ("queued", "resuming"):
             return await comes_first(holding, control.ordered)
         await holding
@@ -92,16 +95,18 @@ class Turns:
     async def _follow(self, turn: Running) -> None:
         """Fold output until the final event, or until the CLI is gone and the matter is settled."""
         while not turn.is_ended:
+            self._heed_stop(turn)
             if turn.session.is_over:
                 await self._sessions.bury(turn.session)
                 await self._fold(turn, is_last=True)
                 await self._settle(turn)
                 return
             await self._fold(turn, is_last=False)
-            if turn.asked and self._brake.state() is None:
+            if turn.asked and self._brake.state(turn.now.worker) is None:
                 await self._questions.serve(turn)
             await self._obey(turn)
             await self._say(turn)
+            self._notes.leave(turn)
             if not turn.is_ended:
                 await turn.session.wait(_POLL_S)
 
@@ -117,6 +122,7 @@ class Turns:
                     events += fold.told(line, turn.now, answers, turn.progress.noise)
                     events += requests
                 turn.progress = fold.advance(turn.progress, line.signals, turn.now)
+            self._notes.hear(turn, lines)
             end = ending.end(turn.progress, turn.now, turn.session.position, turn.control.wish)
             if end:
                 ended = closing(turn.now.turn, *events, *end, turn.session.snapshot())
@@ -127,6 +133,17 @@ class Turns:
             failpoint("turn.folded")
             await turn.session.write(inputs)
             await self._clock.sleep(0)
+
+    def _heed_stop(self, turn: Running) -> None:
+        """Under a stop a turn shall end that was begun; while it is frozen, it does not age."""
+        stop, now_s = self._brake.state(turn.now.worker), self._clock.monotonic_s()
+        is_begun = turn.is_written or turn.session.is_over
+        if stop is not None and not stop.is_freeze and is_begun:
+            turn.control.interrupt(Wish("stopped", f"emergency {stop.name}: {stop.reason}"))
+        if turn.frozen_at_s is not None:
+            turn.until_s += now_s - turn.frozen_at_s
+            turn.ready_by_s += now_s - turn.frozen_at_s
+        turn.frozen_at_s = now_s if stop is not None and stop.is_freeze else None
 
     async def _obey(self, turn: Running) -> None:
         """Carry out a wish: a soft interrupt first, the end of the whole tree after the grace."""
@@ -164,7 +181,8 @@ class Turns:
     async def _say(self, turn: Running) -> None:
         """Write the message once the CLI is ready; said before a crash or not, the shim knows."""
         session = turn.session
-        is_wanted = not turn.is_ended and turn.control.wish is None and self._brake.state() is None
+        is_wanted = not turn.is_ended and turn.control.wish is None
+        is_wanted = is_wanted and self._brake.state(turn.now.worker) is None
         if turn.is_said or not is_wanted or not session.driver.is_ready(session.state):
             return
         turn.is_written = turn.is_said = True
@@ -175,9 +193,7 @@ class Turns:
         """The CLI is gone: without a final event, the turn ends by what the files prove."""
         if turn.is_ended:
             return
-        stop = self._brake.state()
-        if stop is not None:
-            turn.control.interrupt(Wish("stopped", f"emergency stop {stop.stop_id}: {stop.reason}"))
+        self._heed_stop(turn)
         if turn.control.wish is not None:
             await self._end(turn, turn.control.wish)
             return
@@ -203,6 +219,7 @@ class Turns:
     async def _leave(self, turn: Running) -> None:
         """Leave the session to the next turn, unless it is of no more use."""
         session, finished = turn.session, turn.progress.finished
+        self._notes.remove(session.id)
         if session.is_over:
             await self._sessions.finish(session, session.why_over)
         elif finished is not None and ending.is_context_lost(finished, turn.now):

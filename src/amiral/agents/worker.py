@@ -11,8 +11,7 @@ from amiral.base.errors import Invalid
 from amiral.base.fields import Field, check_object, shown, value_at
 from amiral.base.located_json import Located, scan_json
 from amiral.base.plain import plain
-
-ALL_TOOLS = "all"
+from amiral.permissions.rules import ALL_TOOLS, seat_of
 
 _MOST_TURNS = 1000
 _MOST_DRAFTS = 1000
@@ -101,14 +100,9 @@ def parse_roles(text: str, file_name: str) -> RolesRead:
 
 def combine(shipped: Iterable[Worker], own: Iterable[Worker]) -> tuple[Worker, ...]:
     """Put a project's workers over the shipped ones: the same id takes the row, others follow."""
-    workers = {_seat_of(worker.id): worker for worker in shipped}
-    workers.update({_seat_of(worker.id): worker for worker in own})
+    workers = {seat_of(worker.id): worker for worker in shipped}
+    workers.update({seat_of(worker.id): worker for worker in own})
     return tuple(workers.values())
-
-
-def _seat_of(worker_id: str) -> str:
-    """Ids that differ in case or in dashes only are one seat: chat cannot tell them apart."""
-    return worker_id.lower().replace("_", "-")
 
 
 def _worker_of(row: Mapping[str, object]) -> Worker:
@@ -126,10 +120,10 @@ def _check_registry(located: Located) -> list[str]:
         named = isinstance(seat, str) and seat
         subject = f"worker {shown(seat)}" if named else f"worker number {number + 1}"
         errors += check_object(located, ("workers", number), subject, _WORKER, _NEEDED)
-        if named and _seat_of(str(seat)) in seats:
-            message = f"{subject}: this id is taken by {seats[_seat_of(str(seat))]}"
+        if named and seat_of(str(seat)) in seats:
+            message = f"{subject}: this id is taken by {seats[seat_of(str(seat))]}"
             errors.append(located.complaint(message, "workers", number, "id"))
-        seats.setdefault(_seat_of(str(seat)), subject)
+        seats.setdefault(seat_of(str(seat)), subject)
     return errors
 
 

@@ -1,7 +1,8 @@
 """Pure: the line of each key of a TOML document, for errors that name `file:line`."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from amiral.base.errors import Invalid
 from amiral.base.plain import one_line
@@ -9,6 +10,16 @@ from amiral.base.plain import one_line
 Keys = tuple[str, ...]
 
 _LONGEST_STATEMENT = 200
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement: the whole path it sets (of a comment: its table), its lines from 1."""
+
+    keys: Keys
+    begins: int
+    ends: int
+    sets: bool
 
 
 def parse_toml(text: str, file_name: str) -> dict[str, object]:
@@ -23,13 +34,12 @@ def parse_toml(text: str, file_name: str) -> dict[str, object]:
         raise Invalid(message, f"repair {file_name}") from None
 
 
-def lines_of_keys(text: str) -> Mapping[Keys, int]:
-    """Give the first line, from 1, of every key and table of a document that `parse_toml` reads.
+def statements_of(text: str) -> Iterator[Statement]:
+    """Give every statement of a document that `parse_toml` reads, comments and blanks too.
 
     A statement ends where it can be read alone, so that brackets and quotes need no rules here;
     after one of more than 200 lines the search ends.
     """
-    lines: dict[Keys, int] = {}
     table: Keys = ()
     statement, began = "", 1
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
@@ -40,10 +50,17 @@ def lines_of_keys(text: str) -> Mapping[Keys, int]:
         if found is None:
             break
         is_header = statement.lstrip().startswith("[")
-        for depth in range(1, len(found) + 1):
-            lines.setdefault((*(() if is_header else table), *found[:depth]), began)
         table = found if is_header else table
+        yield Statement(found if is_header else (*table, *found), began, number, bool(found))
         statement, began = "", number + 1
+
+
+def lines_of_keys(text: str) -> Mapping[Keys, int]:
+    """Give the first line, from 1, of every key and table of a document that `parse_toml` reads."""
+    lines: dict[Keys, int] = {}
+    for statement in statements_of(text):
+        for depth in range(1, len(statement.keys) + 1):
+            lines.setdefault(statement.keys[:depth], statement.begins)
     return lines
 
 

@@ -47,11 +47,13 @@ class FileTrusted(Event):
 
 @dataclass(frozen=True)
 class BrakeSeen(Event):
-    """The project process found the brake on (`on`) or released."""
+    """The project process found a stop or a freeze (`kind`) of `scope` on, or lifted."""
 
     on: bool
     stop_id: str
     reason: str = ""
+    scope: str = "all"
+    kind: str = "stop"
 
 
 @dataclass(frozen=True)

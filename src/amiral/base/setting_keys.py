@@ -6,6 +6,7 @@ import zoneinfo
 from collections.abc import Callable, Mapping
 
 from amiral.base.fields import Field
+from amiral.base.secret_names import is_reference, referred
 
 Keys = Mapping[str, Field]
 
@@ -20,7 +21,6 @@ _HOUR = r"([01][0-9]|2[0-3]):[0-5][0-9]"
 _QUIET = re.compile(rf"({_HOUR}-{_HOUR}(?: (?P<zone>\S+))?)?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MEMBER = re.compile(r"[a-z]+:\S+")
-_VAULT = re.compile(r"(vault:[A-Za-z0-9_./-]+)?")
 _ADDRESS = re.compile(r"https?://[^\s@]+")
 _HOST = re.compile(r"((\*\.)?[^\s:/@\[\]*]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 
@@ -82,11 +82,22 @@ def _is_network(value: object) -> bool:
     )
 
 
+def _is_secret(value: object) -> bool:
+    return isinstance(value, str) and (not value or bool(referred(value)))
+
+
+def _is_variable(value: object) -> bool:
+    return _is_text(value) and (not is_reference(str(value)) or _is_secret(value))
+
+
 _TEXT = Field(_is_text, "a text on one line")
 _FLAG = Field(_is_flag, "true or false")
 _SECONDS = Field(_is_amount, "seconds, 0 or more")
 _COUNT = Field(_whole(0), "a whole number, 0 or more")
-_ENV = Field(_is_map(_matches(_VARIABLE), _is_text), "a table of variables and texts")
+_ENV = Field(
+    _is_map(_matches(_VARIABLE), _is_variable),
+    'a table of variables and texts, "vault:NAME" for a secret',
+)
 _BUDGET_TABLE = Field(
     _is_map(lambda name: name in BUDGET, _is_amount), f"a table of amounts: {', '.join(BUDGET)}"
 )
@@ -103,11 +114,11 @@ PLAIN: Mapping[str, Keys] = {
     "web": {"control": _one_of("owner", "off")},
     "telegram": {
         "api_base": Field(_matches(_ADDRESS), "an http(s) address"),
-        "master_token": Field(_matches(_VAULT), 'the name of a secret, "vault:NAME"'),
+        "master_token": Field(_is_secret, 'the name of a secret, "vault:NAME"'),
         "owners": Field(_is_list, "a list", Field(_whole(1, 10**15), "a numeric id")),
     },
     "sandbox": {
-        "enforcer": _one_of("auto", "landlock", "none"),
+        "enforcer": _one_of("auto", "landlock", "bwrap", "none"),
         "mode": _MODE,
         "network": _NETWORK,
     },
@@ -139,6 +150,7 @@ NAMED: Mapping[str, Keys] = {
             'a table such as {"telegram:123" = "member"}, each member or viewer',
         ),
         "budget": _BUDGET_TABLE,
+        "protected": _FLAG,
     },
 }
 

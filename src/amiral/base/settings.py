@@ -83,13 +83,17 @@ class Ui:
 
 @dataclass(frozen=True)
 class ProjectSettings:
-    """The owner's settings of one project; `budget` maps `turn_tokens`, `day_usd`… to its cap."""
+    """The owner's settings of one project; `budget` maps `turn_tokens`, `day_usd`… to its cap.
+
+    One that is `protected` is not removed.
+    """
 
     path: str = ""
     test: str = ""
     deploy: str = ""
     members: Mapping[str, str] = field(default_factory=dict)
     budget: Mapping[str, float] = field(default_factory=dict)
+    protected: bool = False
 
 
 @dataclass(frozen=True)

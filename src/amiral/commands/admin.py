@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from amiral.agents.declared import POLICY
+from amiral.agents.roster import Roster
 from amiral.base import events as ev
 from amiral.base.clock import Clock
 from amiral.commands.registry import Caller, Reply, command
@@ -19,12 +20,13 @@ class AdminCommands:
         self,
         project: Project,
         trust: Trust,
+        roster: Roster,
         journal: Journal,
         clock: Clock,
         go_down: Callable[[bool], None],
     ) -> None:
         self._project, self._trust, self._journal = project, trust, journal
-        self._clock, self._go_down = clock, go_down
+        self._roster, self._clock, self._go_down = roster, clock, go_down
 
     @command("trust")
     async def trust(self, caller: Caller, file: str = "") -> Reply:
@@ -40,6 +42,7 @@ class AdminCommands:
             parse_policy(shown.text, shown.file)
         self._trust.trust(self._project, shown.file, shown.sha256, self._clock.now_ms())
         await self._journal.append(ev.FileTrusted(shown.file, shown.sha256), by=caller.id)
+        await self._roster.refresh()
         data = {"file": shown.file, "sha256": shown.sha256, "diff": shown.diff}
         return Reply(f"{shown.diff}\n✓ trusted {shown.file}", data)
 

@@ -23,6 +23,8 @@ def parse_argv(argv: Sequence[str], table: Table) -> Parsed:
     `--json`, `-p/--project NAME` and `-h/--help` may stand anywhere before `--`, which ends the
     options. Raises Invalid with the nearest known name or the command's usage.
     """
+    if (group := _group_asked(argv, table)) is not None:
+        return Parsed(group, wants_help=True, as_json=wants_json(argv))
     first = _command_places(argv)
     row, places = _find_command([argv[place] for place in first], first, table)
     rest = [token for place, token in enumerate(argv) if place not in places]
@@ -63,6 +65,15 @@ def _command_places(argv: Sequence[str]) -> list[int]:
             break
         place += 1
     return places
+
+
+def _group_asked(argv: Sequence[str], table: Table) -> str | None:
+    """Give the first word of several commands when help is asked for it alone."""
+    words = [argv[place] for place in _command_places(argv)]
+    before = argv[: argv.index(_OPEN_ENDED) if _OPEN_ENDED in argv else None]
+    is_alone = len(words) == 1 and {"-h", "--help"}.intersection(before)
+    is_group = is_alone and words[0] not in table.by_name() and table.of_word(words[0])
+    return words[0] if is_group else None
 
 
 def _find_command(

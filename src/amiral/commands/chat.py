@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amiral.agents.answers import PENDING, Answer, Answers
 from amiral.agents.inbox import Inbox
@@ -143,7 +143,7 @@ class Chat:
                 reply_to=reply_to,
             )
         )
-        answer = await self._answer(message, wait)
+        answer = await self._answer(message, wait, worker.id)
         cards, specs = await self._specs(message, answer, caller)
         refused = refusals.refusals_of(self._journal, message, answer.turn)
         said = Said(
@@ -166,8 +166,11 @@ class Chat:
         shown = "\n\n".join(part for part in parts if part)
         return Reply(shown, said, 0 if said.outcome in _FINE else 1)
 
-    async def _answer(self, message: str, wait: float) -> Answer:
-        """Wait so long for the first answer."""
+    async def _answer(self, message: str, wait: float, worker: str) -> Answer:
+        """Wait so long for the first answer; none comes while the worker's terminal is open."""
+        if self._inbox.has_terminal(worker):
+            reason = f"its terminal is open; to go on: amiral terminal close {worker}"
+            return replace(PENDING, reason=reason)
         if wait > 0:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait):

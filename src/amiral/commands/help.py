@@ -39,10 +39,15 @@ def overview(table: Table, version: str) -> str:
 
 
 def explain(table: Table, name: str) -> str:
-    """Explain one command by its name in the terminal or in chat; raises NotFound."""
+    """Explain one command by its name in the terminal or in chat, or all that begin with a word.
+
+    Raises NotFound.
+    """
     if name in (*SEATS, NAMED):
         return _list(_ADDRESSING)
     rows = table.by_name()
+    if name not in rows and (several := table.of_word(name)):
+        return "\n".join(map(explain_row, several))
     row = rows.get(name) or rows.get(table.by_chat_name().get(name.removeprefix("/"), ""))
     if row is None:
         hint = did_you_mean(name, rows)

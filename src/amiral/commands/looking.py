@@ -17,17 +17,19 @@ from amiral.conversations import store
 from amiral.conversations.thread import Utterance
 from amiral.projects.project import Project
 from amiral.safety import approval
+from amiral.safety.report import mark_line
 from amiral.specs import rows as specs
 from amiral.specs.card import call, needs_owner
 from amiral.store.brake import Brake
 from amiral.store.journal import Journal, Stamped
+from amiral.store.latch import Stop
 
 _LATEST = 50
 
 
 @dataclass(frozen=True)
 class WorkerState:
-    """One worker in `status`: idle, working, waiting or limited."""
+    """One worker in `status`: idle, working, waiting, limited, or used in a terminal."""
 
     id: str
     state: str
@@ -46,9 +48,10 @@ class Looking:
         brake: Brake,
         roster: Roster,
         beat_age_s: Callable[[], int],
+        has_terminal: Callable[[str], bool],
     ) -> None:
         self._project, self._journal, self._brake = project, journal, brake
-        self._roster, self._beat_age_s = roster, beat_age_s
+        self._roster, self._beat_age_s, self._has_terminal = roster, beat_age_s, has_terminal
 
     @command("status")
     async def status(self, caller: Caller) -> Reply:
@@ -58,23 +61,25 @@ class Looking:
         waiting = [spec for spec in specs.every(self._journal.rows) if needs_owner(spec)]
         asked = approval_rows.waiting(self._journal.rows)
         stop = self._brake.state()
+        needs = [approval.call(one, iso_utc(one.expires_ms)) for one in asked]
+        needs += [f"? {notice}" for notice in self._roster.notices()]
+        needs += [call(spec) for spec in waiting]
         project = {
             "name": self._project.name,
-            "state": "stopped" if stop else "running",
+            "state": "running" if stop is None else "frozen" if stop.is_freeze else "stopped",
             "pid": os.getpid(),
             "heartbeat_age_s": self._beat_age_s(),
             "stop_id": stop.stop_id if stop else "",
+            "stops": [_mark(one) for one in self._brake.here()],
             "active_worker": self._roster.active(),
             "notices": list(self._roster.notices()),
+            "needs": needs,
             "approvals": [one.id for one in asked],
             "specs": [spec.id for spec in waiting],
             "workers": [asdict(worker) for worker in workers],
         }
-        lines = [f"⛔ stop {stop.stop_id} is on: amiral release {stop.stop_id}"] if stop else []
-        lines += [approval.call(one, iso_utc(one.expires_ms)) for one in asked]
-        lines += [f"? {notice}" for notice in self._roster.notices()]
-        lines += [call(spec) for spec in waiting]
-        lines += [f"{self._project.name} · pid {os.getpid()}"]
+        lines = [mark_line(one, self._project.name) for one in self._brake.here()]
+        lines += [*needs, f"{self._project.name} · pid {os.getpid()}"]
         lines += [_state_line(worker, self._roster.active()) for worker in workers]
         return Reply("\n".join(lines), {"projects": [project]})
 
@@ -99,7 +104,7 @@ class Looking:
             "notices": list(notices),
         }
         told = [f"✗ {notice}" for notice in notices]
-        told += [f"⛔ stop {stop.stop_id} is on"] if stop else []
+        told += [mark_line(stop, self._project.name)] if stop else []
         return Reply("\n".join(told) or f"✓ {self._project.name} is well", data)
 
     @command("workers")
@@ -170,14 +175,19 @@ class Looking:
             return WorkerState(worker.id, "limited", len(waiting) - 1, held[0].turn, until)
         if waiting and waiting[0].state in ("injected", "seen"):
             return WorkerState(worker.id, "working", len(waiting) - 1, waiting[0].turn)
+        if self._has_terminal(worker.id):
+            return WorkerState(worker.id, "terminal", len(waiting))
         return WorkerState(worker.id, "waiting" if waiting else "idle", len(waiting))
 
 
 def _state_line(worker: WorkerState, active: str) -> str:
-    mark = {"working": "⏳", "limited": "⏸", "waiting": "⏳"}.get(worker.state, "✓")
+    marks = {"working": "⏳", "limited": "⏸", "waiting": "⏳", "terminal": "⏸"}
+    mark = marks.get(worker.state, "✓")
     parts = [worker.id + (" (active)" if worker.id == active else ""), worker.state]
     if worker.limited_until:
         parts.append(f"until {worker.limited_until}: amiral limits resume {worker.id}")
+    if worker.state == "terminal":
+        parts.append(f"amiral terminal close {worker.id}")
     if worker.waiting:
         parts.append(f"{worker.waiting} waiting")
     return f"{mark} " + " · ".join(parts)
@@ -187,6 +197,12 @@ def _words(one: Utterance) -> str:
     """What was said, and how a turn ended that was not carried out."""
     ended = f"({one.outcome})" if one.outcome not in ("", "done") else ""
     return " ".join(part for part in (one.text, ended) if part)
+
+
+def _mark(mark: Stop) -> dict[str, str]:
+    """A stop or a freeze in force; `scope` by ids."""
+    told = {"stop_id": mark.stop_id, "kind": mark.kind, "scope": mark.scope, "by": mark.by}
+    return {**told, "reason": mark.reason, "since": iso_utc(mark.since_ms)}
 
 
 def _shown(worker: Worker) -> dict[str, object]:

@@ -1,10 +1,10 @@
 """`permissions set`: change the project's policy by the owner's own word, and trust the result."""
 
-from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
 from amiral.agents.declared import POLICY
+from amiral.agents.roster import Roster
 from amiral.base import events as ev
 from amiral.base.clock import Clock
 from amiral.base.errors import Conflict, Denied, Invalid
@@ -19,18 +19,18 @@ from amiral.store.journal import Journal
 
 
 class PermissionCommands:
-    """`find` gives a worker's id as it is known; NotFound for no worker."""
+    """What is set holds from the next question of any worker on."""
 
     def __init__(
         self,
         project: Project,
         trust: Trust,
+        roster: Roster,
         journal: Journal,
         clock: Clock,
-        find: Callable[[str], str],
     ) -> None:
         self._project, self._trust, self._journal = project, trust, journal
-        self._clock, self._find = clock, find
+        self._roster, self._clock = roster, clock
 
     @command("permissions set")
     async def set(
@@ -40,12 +40,13 @@ class PermissionCommands:
         rule = Rule(Capability(capability), match, Posture(posture), POLICY.rpartition("/")[2])
         if (flaws := sound([rule])[1]) and flaws:
             raise Invalid(flaws[0], "see docs/reference/permissions.md for what a pattern may be")
-        who = self._find(worker) if worker else ""
+        who = self._roster.find(worker).id if worker else ""
         text = write_policy(with_rule(self._policy(), rule, who))
         write_atomic(self._file(), text)
         content = sha256(text.encode()).hexdigest()
         self._trust.trust(self._project, POLICY, content, self._clock.now_ms())
         await self._journal.append(ev.FileTrusted(POLICY, content), by=caller.id)
+        await self._roster.refresh()
         whose = who or "every worker"
         data = {"worker": who, "posture": posture, "capability": capability, "match": match}
         return Reply(f"✓ {whose}: {posture} {capability} {match}", data)

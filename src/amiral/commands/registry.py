@@ -77,6 +77,11 @@ class Table:
         """Names and aliases of one or two words."""
         return {name: command for command in self for name in (command.name, *command.aliases)}
 
+    def of_word(self, word: str) -> tuple[Command, ...]:
+        """Give the commands that can be called by two words of which this is the first."""
+        called = (row for name, row in self.by_name().items() if name.startswith(f"{word} "))
+        return tuple({row.name: row for row in called}.values())
+
     def by_chat_name(self) -> Mapping[str, str]:
         """Spellings in chat and the names they stand for."""
         return {spelling: command.name for command in self for spelling in command.chat}
@@ -163,6 +168,10 @@ class Commands:
             who = " or ".join(sorted(row.roles))
             raise Denied(f"`{row.name}` is for: {who}; you are {caller.role}", "ask the owner")
         handler = self._handlers.get(row.name)
+        if handler is None and not row.later and row.runs is Runs.LOCAL:
+            raise Unavailable(f"`{row.name}` runs in a terminal", f"amiral {row.name} --help")
+        if handler is None and not row.later:
+            raise Unavailable(f"`{row.name}` is not answered here", "name a project: -p NAME")
         if handler is None:
             raise Unavailable(f"`{row.name}` is not available in this version")
         return await handler(caller, **parsed.arguments)

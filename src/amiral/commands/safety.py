@@ -1,24 +1,35 @@
-"""Stop and release, asked through a running project process (chat, page)."""
+"""Stop, release, freeze and thaw, asked through a running project process (chat, page)."""
 
 import asyncio
 
 from amiral.commands.registry import Caller, Reply, command
-from amiral.safety.stop import Place, release, report_data, report_text, stop_everything
+from amiral.safety.freeze import freeze, thaw
+from amiral.safety.report import (
+    frozen_text,
+    paused_data,
+    report_data,
+    report_text,
+    thawed_text,
+)
+from amiral.safety.scope import Place
+from amiral.safety.stop import GRACE_S, KILL, Order, release, stop_agents
 
 
 class SafetyCommands:
-    """The same stop as the terminal's, which needs no process of ours."""
+    """The same stop as the terminal's, which needs no process of ours.
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    `grace_s` is given to each gentle level.
+    """
+
+    def __init__(self, place: Place, grace_s: float = GRACE_S) -> None:
+        self._place, self._grace_s = place, grace_s
 
     @command("emergency-stop")
-    async def emergency_stop(self, caller: Caller, scope: str = "", level: int = 3) -> Reply:
-        """Stop every agent and start none until released."""
-        del level
-        report = await asyncio.to_thread(
-            stop_everything, self._place, scope, f"asked on {caller.surface}", caller.id
-        )
+    async def emergency_stop(self, caller: Caller, scope: str = "", level: int = KILL) -> Reply:
+        """Stop every agent, or those of a scope, and start none until released."""
+        reason = f"asked on {caller.surface}"
+        order = Order(scope, reason, caller.id, level=level, grace_s=self._grace_s)
+        report = await asyncio.to_thread(stop_agents, self._place, order)
         code = 0 if report.survivors == 0 else 1
         return Reply(report_text(report), report_data(report), code)
 
@@ -28,3 +39,17 @@ class SafetyCommands:
         del caller
         release(self._place, stop_id)
         return Reply(f"✓ released stop {stop_id}", {"stop_id": stop_id, "released": True})
+
+    @command("freeze")
+    async def freeze(self, caller: Caller, scope: str = "") -> Reply:
+        """Pause every agent, or those of a scope, and start none until thawed."""
+        reason = f"asked on {caller.surface}"
+        paused = await asyncio.to_thread(freeze, self._place, scope, reason, caller.id)
+        return Reply(frozen_text(paused), paused_data(paused), 1 if paused.running else 0)
+
+    @command("thaw")
+    async def thaw(self, caller: Caller, scope: str = "") -> Reply:
+        """Let what a freeze holds go on."""
+        del caller
+        paused = await asyncio.to_thread(thaw, self._place, scope)
+        return Reply(thawed_text(paused), paused_data(paused))

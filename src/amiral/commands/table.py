@@ -45,8 +45,25 @@ _RUNNING = Group(
             runs=Runs.LOCAL,
         ),
         Command("init", "prepare the home folder", runs=Runs.LOCAL, later=True),
-        Command("guard", "run the independent stopper", runs=Runs.LOCAL, later=True),
-        Command("child", "run one project", (text("NAME"),), runs=Runs.LOCAL, later=True),
+        Command("guard", "run the independent stopper in the foreground", runs=Runs.LOCAL),
+        Command(
+            "hub",
+            "run the hub alone: it keeps the process of every registered project running",
+            (option("--port", "N", Kind.NUMBER),),
+            runs=Runs.LOCAL,
+        ),
+        Command(
+            "child",
+            "run one project's process, as the hub does for each",
+            (
+                may(text("NAME")),
+                switch("--page"),
+                option("--port", "N", Kind.NUMBER),
+                switch("--sample"),
+            ),
+            runs=Runs.LOCAL,
+        ),
+        Command("restart", "end a project's process at once and start it again", (text("NAME"),)),
     ),
 )
 
@@ -114,7 +131,6 @@ _LOOKING = Group(
             "live state of every process, what was healed",
             roles=VIEWERS,
             chat=("watchdog",),
-            later=True,
         ),
         Command(
             "events",
@@ -157,7 +173,14 @@ _WORKERS = Group(
             (text("WORKER"), text("DRIVER")),
             later=True,
         ),
-        Command("drivers", "what each CLI can do", roles=VIEWERS, later=True),
+        Command(
+            "drivers",
+            "the CLIs there are, and what each lacks",
+            roles=VIEWERS,
+            runs=Runs.LOCAL,
+        ),
+        Command("terminal", "use a worker's own CLI in a terminal", (text("WORKER"),)),
+        Command("terminal close", "end a worker's terminal", (text("WORKER"),)),
         Command("login", "log a CLI in, or take a key from stdin", (text("CLI"),), runs=Runs.LOCAL),
     ),
 )
@@ -200,11 +223,10 @@ _SAFETY = Group(
         ),
         Command(
             "freeze",
-            "pause every agent, or those of SCOPE",
+            "pause every agent, or those of SCOPE, and start none until thawed",
             (may(text("SCOPE")),),
             chat=("freeze",),
             runs=Runs.LOCAL,
-            later=True,
         ),
         Command(
             "thaw",
@@ -212,7 +234,6 @@ _SAFETY = Group(
             (may(text("SCOPE")),),
             chat=("thaw",),
             runs=Runs.LOCAL,
-            later=True,
         ),
         Command(
             "approvals",
@@ -243,21 +264,21 @@ _PROJECTS = Group(
             "set up a new project by a short interview",
             (text("NAME"), may(text("PATH")), option("--answers", "FILE")),
             chat=("new_project",),
-            later=True,
+            runs=Runs.LOCAL,
         ),
         Command(
             "project remove",
-            "take a project out, its files stay",
-            (text("NAME"),),
+            "archive a project's state and take it out; its files stay",
+            (text("NAME"), option("--yes-remove", "NAME"), switch("--with-folder")),
             chat=("remove_project",),
-            later=True,
+            runs=Runs.LOCAL,
         ),
         Command(
             "deploy",
-            "deploy one project, or `all`",
-            (text("NAME"),),
+            "run the deploy command of one project, or of `all`",
+            (text("NAME"), switch("--yes")),
             chat=("deploy",),
-            later=True,
+            runs=Runs.LOCAL,
         ),
         Command(
             "trust",

@@ -136,6 +136,7 @@ _SPRINTS = Group(
 )
 
 _WHOSE = (option("--worker", "W"), option("--policy", "FILE"))
+_HERE = switch("--here")
 
 _PERMISSIONS = Group(
     "Permissions and secrets",
@@ -154,6 +155,7 @@ _PERMISSIONS = Group(
                 choice("ACTION", "read", "write", "delete", "command"),
                 words("TARGET"),
                 *_WHOSE,
+                _HERE,
             ),
             roles=VIEWERS,
             runs=Runs.LOCAL,
@@ -175,7 +177,13 @@ _PERMISSIONS = Group(
             roles=VIEWERS,
             runs=Runs.LOCAL,
         ),
-        Command("permissions plan", "the compiled sandbox", _WHOSE, roles=VIEWERS, runs=Runs.LOCAL),
+        Command(
+            "permissions plan",
+            "the compiled sandbox, as a worker gets it; --here: in this folder, not a worktree",
+            (*_WHOSE, _HERE),
+            roles=VIEWERS,
+            runs=Runs.LOCAL,
+        ),
         Command(
             "permissions probe",
             "prove the sandbox both ways, live",
@@ -188,12 +196,12 @@ _PERMISSIONS = Group(
             (many("CMD"), option("--policy", "FILE"), option("--project-root", "DIR")),
             runs=Runs.LOCAL,
         ),
-        Command("vault set", "keep a secret, read from stdin", (text("NAME"),), later=True),
-        Command("vault get", "write a secret out", (text("NAME"),), later=True),
-        Command("vault list", "the names of the secrets", later=True),
-        Command("vault remove", "forget a secret", (text("NAME"),), later=True),
-        Command("vault rotate", "encrypt all with a new key", later=True),
-        Command("vault check", "prove that every secret can be read", later=True),
+        Command("vault set", "keep a secret, read from stdin", (text("NAME"),), runs=Runs.LOCAL),
+        Command("vault get", "write a secret out", (text("NAME"),), runs=Runs.LOCAL),
+        Command("vault list", "the names of the secrets", runs=Runs.LOCAL),
+        Command("vault remove", "forget a secret", (text("NAME"),), runs=Runs.LOCAL),
+        Command("vault rotate", "encrypt all with a new key", runs=Runs.LOCAL),
+        Command("vault check", "prove that every secret can be read", runs=Runs.LOCAL),
     ),
 )
 

@@ -42,22 +42,26 @@ class Tested:
 
 
 @dataclass(frozen=True)
-class Held:
-    """What the tests of a worker's tree are started behind, and with which variables more."""
+class Confines:
+    """What the tests of a worker's tree are started behind, and with which variables more.
+
+    `note` is told of tests that fail there.
+    """
 
     fence: Fence | None = None
     env: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
 
 
-Hold = Callable[[str, Path, str], Awaitable[Held]]
+Confine = Callable[[str, Path, str], Awaitable[Confines]]
 """Takes a worker, the folder and the installed program of the tests, "" when it is none: they may
-do what that worker may."""
+do what that worker may without asking."""
 
 
-async def unheld(worker: str, folder: Path, program: str) -> Held:
+async def unconfined(worker: str, folder: Path, program: str) -> Confines:
     """Hold nothing: where no permissions are configured."""
     del worker, folder, program
-    return Held()
+    return Confines()
 
 
 class OwnTests:
@@ -67,11 +71,11 @@ class OwnTests:
         self,
         spawner: Spawner,
         command: str,
-        hold: Hold = unheld,
+        confine: Confine = unconfined,
         longest_s: float = LONGEST_S,
     ) -> None:
         self._spawner, self._command, self._longest_s = spawner, command.strip(), longest_s
-        self._hold = hold
+        self._confine = confine
 
     async def run(self, folder: Path, worker: str = "") -> Tested:
         """Run them in `folder` with a worker's rights; Conflict when a stop is in force."""
@@ -80,26 +84,26 @@ class OwnTests:
             return Tested(passed=True, command="", summary=_NO_TESTS)
         shown = self._command or " ".join(argv)
         try:
-            held = await self._hold(worker, folder, _installed(argv[0]))
+            confines = await self._confine(worker, folder, _installed(argv[0]))
             ran = await self._spawner.run(
                 argv,
                 kind="test",
-                env={**base_environment(), **held.env},
+                env={**base_environment(), **confines.env},
                 cwd=str(folder),
                 timeout_s=self._longest_s,
-                fence=held.fence,
+                fence=confines.fence,
             )
         except Conflict:
             raise
         except AmiralError as error:
             return Tested(passed=False, command=shown, summary=error.message)
-        return self._judge(argv, shown, ran)
+        return self._judge(argv, shown, ran, confines.note)
 
     async def end_leftovers(self) -> None:
         """End the tests that a killed process of ours has left running."""
         await asyncio.to_thread(_end_runs, self._spawner.tag)
 
-    def _judge(self, argv: tuple[str, ...], shown: str, ran: Ran) -> Tested:
+    def _judge(self, argv: tuple[str, ...], shown: str, ran: Ran, note: str) -> Tested:
         said = plain((ran.out + b"\n" + ran.err).decode("utf-8", "replace")).strip()
         if not self._command and not ran.timed_out and has_run_none(argv, ran.code, said):
             return Tested(passed=True, command=shown, summary=_NO_TESTS)
@@ -107,7 +111,7 @@ class OwnTests:
             return Tested(passed=True, command=shown, summary=summarise(said) or "passed")
         how = f"exit code {ran.code}" if ran.code >= 0 else f"ended by signal {-ran.code}"
         how = f"stopped after {self._longest_s:g} s" if ran.timed_out else how
-        head = " · ".join(part for part in (summarise(said), how) if part)
+        head = " · ".join(part for part in (summarise(said), how, note) if part)
         return Tested(passed=False, command=shown, summary=f"{head}\n{said[-_TAIL:]}".strip())
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from amiral.agents.places import may_write
 from amiral.agents.roster import Roster
-from amiral.agents.worker import ALL_TOOLS, Worker
+from amiral.agents.worker import Worker
 from amiral.base import events as ev
 from amiral.base.clock import Clock, iso_utc
 from amiral.base.errors import AmiralError, Conflict, NotFound
@@ -18,6 +18,7 @@ from amiral.base.failpoint import failpoint
 from amiral.base.ids import new_id
 from amiral.execution.own_tests import OwnTests, Tested
 from amiral.execution.task import Brief, Report, read_report, write_task, write_ticks
+from amiral.permissions.rules import ALL_TOOLS
 from amiral.projects.work import Worktree
 from amiral.projects.worktrees import Worktrees
 from amiral.specs import rows
@@ -190,7 +191,7 @@ class Execution:
         tested = await self._tests.run(folder, spec.worker)
         stop = self._brake.state()
         if stop is not None and not tested.passed:
-            await self._fail(spec, f"stopped: emergency stop {stop.stop_id}: {stop.reason}")
+            await self._fail(spec, f"stopped: emergency {stop.name}: {stop.reason}")
             return False
         told = ev.SpecTested(
             spec.id, spec.attempt, tested.passed, tested.command, tested.summary or "passed"

@@ -17,7 +17,9 @@ from amiral.processes.session_files import read_exit, read_meta
 from amiral.processes.tree import is_alive, tag_of, tagged
 from amiral.projects.store import Projects
 from amiral.projects.trust import Trust
-from amiral.store.brake import UNKNOWN, Brake
+from amiral.safety.pulse import pulse_of
+from amiral.store.brake import Brake
+from amiral.store.latch import ALL, UNKNOWN
 
 _LEAST_MB, _GOOD_MB = 200, 1024
 _LONGEST_HOME = 100 - len("/run/") - len("0123456789abcdef.sock")
@@ -71,22 +73,30 @@ def look_at_settings(home: Path, environ: Mapping[str, str]) -> Iterator[Check]:
 
 
 def look_at_brake(home: Path) -> Iterator[Check]:
-    """Tell whether a stop is on."""
+    """Tell which stops and freezes are on."""
     folder = home / "brake"
     if not folder.exists():
         yield Check("brake", ok=True, detail="off (no home yet)")
         return
-    stop = Brake(folder).state()
-    if stop is None:
+    there = Brake(folder).every()
+    if not there:
         yield Check("brake", ok=True, detail="off")
-        return
-    release = f"amiral release {stop.stop_id}"
-    if stop.stop_id == UNKNOWN:
-        detail = f"on: {stop.reason}"
-        yield Check("brake", ok=False, detail=detail, fix=release, needed=True)
-    else:
-        detail = f"on since {iso_utc(stop.since_ms)}: stop {stop.stop_id}, {stop.reason}"
-        yield Check("brake", ok=False, detail=f"{detail}; nothing starts", fix=release)
+    for one in there:
+        if one.stop_id == UNKNOWN:
+            detail = f"on: {one.reason}"
+            yield Check("brake", ok=False, detail=detail, fix=one.way_out, needed=True)
+        else:
+            of = "" if one.scope == ALL else f" of {one.scope}"
+            detail = f"on since {iso_utc(one.since_ms)}: {one.name}{of}, {one.reason}"
+            yield Check("brake", ok=False, detail=f"{detail}; nothing starts", fix=one.way_out)
+
+
+def look_at_guard(home: Path) -> Iterator[Check]:
+    """Tell whether the independent stopper runs."""
+    if home.exists():
+        pulse = pulse_of(str(home))
+        fix = "" if pulse.is_running else "`amiral up` starts it, or `amiral guard`"
+        yield Check("guard", pulse.is_running, pulse.text, fix)
 
 
 def look_at_registries(home: Path) -> Iterator[Check]:

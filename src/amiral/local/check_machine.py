@@ -13,6 +13,7 @@ from amiral.base.errors import AmiralError
 from amiral.local.check import Check
 from amiral.processes.probe import probe
 from amiral.processes.spawn import Spawner, base_environment
+from amiral.processes.tmux import tmux_program
 from amiral.store.brake import Brake
 from amiral.store.database import Database, SqlError
 
@@ -55,9 +56,13 @@ def look_at_fence(home: Path, enforcer: str) -> Iterator[Check]:
         yield Check("sandbox", ok=False, detail=detail, fix='set it to "auto" in amiral.toml')
         return
     with tempfile.TemporaryDirectory(prefix=".amiral-doctor-", dir=nearest_folder(home)) as place:
-        found = asyncio.run(probe(Spawner(Brake(Path(place) / "brake"), ""), Path(place)))
-    detail = "; ".join((f"{found.status}, Landlock ABI {found.abi}", *found.reasons))
-    fix = "" if found.status == "enforced" else "Linux 6.12 or later; see docs/reference/fence.md"
+        spawner = Spawner(Brake(Path(place) / "brake"), "")
+        found = asyncio.run(probe(spawner, Path(place), enforcer))
+    where = " in a box of bwrap" if found.enforcer == "bwrap" else ""
+    told = f"{found.status}, Landlock ABI {found.abi}{where}"
+    detail = "; ".join((told, *found.reasons))
+    needs = "Linux 6.12 or later" + (" and bubblewrap" if found.enforcer == "bwrap" else "")
+    fix = "" if found.status == "enforced" else f"{needs}; see docs/reference/fence.md"
     yield Check("sandbox", found.status != "none", detail, fix)
 
 
@@ -83,6 +88,14 @@ def look_at_git(home: Path) -> Iterator[Check]:
         yield Check("git", ok=True, detail=told)
     except AmiralError as error:
         yield Check("git", ok=False, detail=error.message, fix="install git")
+
+
+def look_at_tmux() -> Iterator[Check]:
+    """See whether tmux is there; only `amiral terminal` needs it."""
+    try:
+        yield Check("tmux", ok=True, detail=tmux_program())
+    except AmiralError as error:
+        yield Check("tmux", ok=False, detail=error.message, fix=error.next_step)
 
 
 def look_at_clock(now_ms: int, written: Path) -> Iterator[Check]:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from amiral.agents.clis import Cli, CliState, look_at
 from amiral.agents.declared import load_declared
-from amiral.app import socket_path
 from amiral.base.errors import AmiralError, NotFound
 from amiral.base.settings import Settings
 from amiral.config import FILE, narrow
@@ -17,6 +16,7 @@ from amiral.local.check import Check, guarded
 from amiral.processes.spawn import Spawner
 from amiral.projects.project import Project
 from amiral.projects.project_files import FOLDER, Found, Unusable, read_file
+from amiral.projects.served import served_by
 from amiral.projects.store import Projects
 from amiral.projects.trust import Trust
 from amiral.store.brake import Brake
@@ -60,7 +60,7 @@ def project_here(home: Path, name: str) -> Project | None:
 def served_projects(home: Path) -> frozenset[str]:
     """Name the projects whose process is there, by id."""
     known = Projects(home, Path.home()).all()
-    states = asyncio.run(_ask_all([socket_path(home, project) for project in known]))
+    states = asyncio.run(_ask_all([served_by(home, project).socket for project in known]))
     there = (_ANSWERS, _IS_SILENT)
     return frozenset(one.id for one, state in zip(known, states, strict=True) if state in there)
 
@@ -74,7 +74,7 @@ def look_at_project(home: Path, name: str, settings: Settings) -> Iterator[Check
         return
     yield Check("project", ok=True, detail=f"{project.name} ({project.path})")
     state = home / "projects" / project.id
-    yield from guarded("process", lambda: _look_at_process(socket_path(home, project), state))
+    yield from guarded("process", lambda: _look_at_process(served_by(home, project).socket, state))
     yield from guarded("journal", lambda: _look_at_journal(state / "journal.db"))
     own = read_file(Path(project.path), f"config/{FILE}")
     yield from guarded("own settings", lambda: _look_at_own_settings(settings, project, own))

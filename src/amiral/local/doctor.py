@@ -17,6 +17,7 @@ from amiral.commands.registry import Parsed, Reply
 from amiral.config import load_settings
 from amiral.local import check_home, check_machine, check_project
 from amiral.local.check import Check, guarded
+from amiral.local.check_vault import look_at_vault
 from amiral.local.terminal import answer
 from amiral.processes.tree import limits
 
@@ -56,15 +57,18 @@ def _looks(home: Path, environ: Mapping[str, str], project: str) -> Mapping[str,
         "sandbox": lambda: check_machine.look_at_fence(home, _enforcer(home, environ)),
         "sqlite": lambda: check_machine.look_at_sqlite(home),
         "git": lambda: check_machine.look_at_git(home),
+        "tmux": check_machine.look_at_tmux,
         "open files": lambda: check_machine.look_at_open_files(files),
         "clock": lambda: check_machine.look_at_clock(now_ms, home / "brake" / "latch"),
         "home": lambda: check_home.look_at_home(environ),
         "disk": lambda: check_home.look_at_disk(home),
         "settings": lambda: check_home.look_at_settings(home, environ),
         "brake": lambda: check_home.look_at_brake(home),
+        "guard": lambda: check_home.look_at_guard(home),
         "registries": lambda: check_home.look_at_registries(home),
         "drivers": check_project.look_at_driver_packages,
         "clis": lambda: check_project.look_at_clis(_settings(home, environ), environ, home),
+        "vault": lambda: look_at_vault(_settings(home, environ), environ, home),
         "project": lambda: check_project.look_at_project(home, project, _settings(home, environ)),
         "leftovers": lambda: check_home.look_at_leftovers(
             home, check_project.served_projects(home)

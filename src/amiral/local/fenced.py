@@ -2,19 +2,20 @@
 
 import os
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from amiral.agents.needs import program_folder
-from amiral.agents.rights import Footing
+from amiral.agents.rights import Footing, places_of
 from amiral.base.errors import AmiralError, Denied, Invalid, NotFound
+from amiral.base.ids import digest, new_id
 from amiral.commands.registry import Parsed, Reply
-from amiral.local.permissions import Place, place_of
+from amiral.local.inquiry import Inquiry, inquire
 from amiral.local.terminal import answer
 from amiral.permissions.projection import Enforcement
-from amiral.processes.fence import Fence, FenceError, apply
-from amiral.processes.spawn import base_environment
+from amiral.processes.become import become, carry_tag
+from amiral.processes.fence import Fence, FenceError
+from amiral.processes.spawn import Spawner, base_environment
+from amiral.store.brake import Brake
 from amiral.store.files import ensure_private_folder
 
 
@@ -31,22 +32,38 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _run(parsed: Parsed) -> Reply:
+    if parsed.as_json:
+        raise Invalid(
+            "`sandbox run` has no --json: what it prints is the program's own",
+            "put -- before the program when the option is meant for it",
+        )
     words = parsed.arguments["cmd"]
     argv = [str(word) for word in words] if isinstance(words, tuple) else [str(words)]
-    program = shutil.which(argv[0])
-    if program is None:
+    found = shutil.which(argv[0])
+    if found is None:
         raise NotFound(f"there is no program {argv[0]}")
+    program = str(Path(found).absolute())
+    inquiry = inquire(parsed.arguments, parsed.project)
+    tmp, spawner = _tmp(inquiry.home), _spawner(inquiry)
     try:
-        place = place_of(parsed.arguments, parsed.project)
-        tmp = _tmp(place.home)
-        fence = _fence(place, tmp, program)
-        os.chdir(place.root)
-        _become(program, argv, {**base_environment(), "TMPDIR": str(tmp)}, fence)
+        carry_tag(spawner, digest(str(inquiry.home)))
+        fence = _fence(inquiry, tmp, program)
+        os.chdir(inquiry.root)
+        become(spawner, program, argv, {**base_environment(), "TMPDIR": str(tmp)}, fence)
     except (Denied, FenceError) as error:
         raise CannotFence(
             f"the fence cannot be built: {error}", "amiral permissions probe"
         ) from error
-    return Reply()
+    except OSError as error:
+        raise CannotFence(f"{error.filename or program}: {error.strerror}") from error
+
+
+def _spawner(inquiry: Inquiry) -> Spawner:
+    """Its tag is the project's, to be found by a stop, and no `run-`, which a start would end."""
+    project = inquiry.project.id if inquiry.project else ""
+    brake = Brake(inquiry.home / "brake", project)
+    brake.prepare()
+    return Spawner(brake, f"{digest(str(inquiry.home))}:{project}:sandbox-{new_id()}")
 
 
 def _tmp(home: Path) -> Path:
@@ -56,20 +73,20 @@ def _tmp(home: Path) -> Path:
     return folder
 
 
-def _fence(place: Place, tmp: Path, program: str) -> Fence:
-    right = place.right()
+def _fence(inquiry: Inquiry, tmp: Path, program: str) -> Fence:
+    right = inquiry.right()
     if right.permissions is None:
         raise Invalid("nothing is configured, so there is nothing to hold", "name a --policy FILE")
     if right.enforcement is Enforcement.NONE:
         raise Denied("nothing can hold a program on this machine")
     footing = Footing(
-        place.root,
+        inquiry.root,
         own=(tmp,),
-        programs=_programs(place.root, os.path.realpath(program)),
+        programs=_programs(inquiry.root, program),
         # There is no proxy without the project's process: a network that is closed is so whole.
-        ports=None if place.sandbox.network == "open" else (),
+        ports=None if inquiry.settings.sandbox.network == "open" else (),
     )
-    fence = place.rights.fence(right, footing)
+    fence = inquiry.rights.compile(right, footing).fence
     if fence is None:
         raise Denied("nothing can hold a program on this machine")
     return fence
@@ -77,14 +94,5 @@ def _fence(place: Place, tmp: Path, program: str) -> Fence:
 
 def _programs(root: Path, program: str) -> tuple[str, ...]:
     """One of the project's own is read as the policy says, which may deny what lies beside it."""
-    return () if Path(program).is_relative_to(root) else (program_folder(program), program)
-
-
-def _become(program: str, argv: list[str], env: dict[str, str], fence: Fence) -> None:
-    """Take this process's place, so that terminal, signals and exit code are the program's own."""
-    sys.stdout.flush()
-    try:
-        apply(fence)
-        os.execve(program, argv, env)  # noqa: S606
-    except OSError as error:
-        raise CannotFence(f"{program}: {error.strerror}") from error
+    real = os.path.realpath(program)
+    return () if Path(real).is_relative_to(root) else (*places_of(program), real)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from amiral.base.errors import AmiralError
 from amiral.commands.arguments import parse_argv, wants_json
-from amiral.commands.help import explain_row
+from amiral.commands.help import explain
 from amiral.commands.output import Printed, print_error, print_reply
 from amiral.commands.registry import Parsed, Reply
 from amiral.commands.table import TABLE
@@ -17,7 +17,7 @@ def answer(argv: Sequence[str], carry_out: Callable[[Parsed], Reply]) -> int:
     try:
         parsed = parse_argv(argv, TABLE)
         if parsed.wants_help:
-            explained = Reply(explain_row(TABLE.by_name()[parsed.command]))
+            explained = Reply(explain(TABLE, parsed.command))
             return show(print_reply(explained, as_json=as_json))
         return show(print_reply(carry_out(parsed), as_json=as_json))
     except AmiralError as error:

@@ -68,11 +68,6 @@ def covers(glob: Glob, path: tuple[str, ...]) -> bool:
     return is_matched(glob, _walked_by_deny(glob, path))
 
 
-def covers_below(glob: Glob, path: tuple[str, ...]) -> bool:
-    """Tell whether an allow provably means every path strictly below this one."""
-    return is_open_below(glob, _walked(glob, path))
-
-
 def may_match_below(glob: Glob, path: tuple[str, ...]) -> bool:
     """Tell whether a deny could mean this path, or something below it."""
     return bool(_walked_by_deny(glob, path))

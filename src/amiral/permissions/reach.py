@@ -3,7 +3,8 @@
 A folder is granted with all below it, now and later, when one allow provably means all of it and
 nothing stands in the way: a deny that could mean something there (strict: ever; snapshot: of what
 exists), a protected name, a file that is also known by a name that is not allowed. Otherwise its
-folders are looked at one by one, and its files are granted singly; links never.
+folders are looked at one by one, and its files are granted singly; links never. Where there are
+covers, an existing file or folder that is denied is no obstacle (`covering`).
 """
 
 from collections.abc import Iterator
@@ -70,19 +71,25 @@ class _Survey:
     def _into(self, folder: Folder, place: Place) -> Reach:
         inside = place.into(folder.path[-1])
         if inside.denial is not None:
-            return Reach(obstacle=self._scope.denied(inside.denial))
+            has_covers = self._scope.has_covers
+            return Reach(obstacle=None if has_covers else self._scope.denied(inside.denial))
         if not self._scope.protects(folder.path):
             return self.reach(folder, inside)
         open_ones = [self._into(one, inside) for one in folder.folders if is_workspace(one.path)]
-        return _joined(open_ones, _protected(folder.path))
+        is_covered = self._scope.has_covers and not open_ones
+        return _joined(open_ones, None if is_covered else _protected(folder.path))
 
     def _obstacles(self, folder: Folder, place: Place, inner: list[Reach]) -> Iterator[Obstacle]:
         if not folder.is_whole:
-            yield Obstacle(f"{shown(folder.path)} cannot be read whole", "make it readable")
+            why = f"{shown(folder.path)} cannot be read whole"
+            yield Obstacle(why, "make it readable", (folder.path,))
         if self._scope.is_strict and place.deny:
             yield self._scope.denied(place.deny[0][0])
-        yield from (found for _, found in self._links.get(folder.path, ()) if found is not None)
+        if not self._scope.has_covers:
+            yield from (found for _, found in self._links.get(folder.path, ()) if found is not None)
         for entry in folder.entries:
+            if self._scope.has_covers and entry.kind is Kind.FILE:
+                continue
             path = (*folder.path, entry.name)
             if self._scope.protects(path):
                 yield _protected(path)
@@ -118,4 +125,4 @@ def _joined(parts: list[Reach], obstacle: Obstacle | None) -> Reach:
 
 def _protected(path: Path) -> Obstacle:
     instead = "what is there can be changed only by the owner"
-    return Obstacle(f"{path[-1]} is protected by name", instead)
+    return Obstacle(f"{path[-1]} is protected by name", instead, (path[-1:],))

@@ -9,13 +9,15 @@ from functools import lru_cache
 
 from amiral.base.plain import one_line
 from amiral.permissions.globs import BadGlob, Glob, covers, matches, parse_glob
+from amiral.permissions.protected import lies_protected
 
 ALL_TOOLS = "all"
 EVERY_PATH = "**"
 EVERY_COMMAND = "*"
 
-_SHELL_TOOL = "Bash"
-_WRITING_TOOLS = frozenset({"Bash", "Write", "Edit", "NotebookEdit", "MultiEdit"})
+SHELL_TOOL = "Bash"
+WRITING_TOOLS = frozenset({"Write", "Edit", "NotebookEdit", "MultiEdit"})
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -145,7 +147,7 @@ def _policies_of(policy: Policy, worker: str) -> list[WorkerPolicy]:
 
 
 def seat_of(worker: str) -> str:
-    """Ids that differ in case or dashes only are one seat, here as in the registry."""
+    """Ids that differ in case or in dashes only are one seat: chat cannot tell them apart."""
     return worker.lower().replace("_", "-")
 
 
@@ -154,8 +156,8 @@ def _floor_of(worker: str, tools: tuple[str, ...] | str) -> tuple[Rule, ...]:
     if tools == ALL_TOOLS:
         return ()
     names = {tool.partition("(")[0] for tool in tools}
-    lacking = [] if _SHELL_TOOL in names else [(Capability.EXECUTE, EVERY_COMMAND)]
-    if not names & _WRITING_TOOLS:
+    lacking = [] if SHELL_TOOL in names else [(Capability.EXECUTE, EVERY_COMMAND)]
+    if not names & {SHELL_TOOL, *WRITING_TOOLS}:
         lacking += [(Capability.WRITE, EVERY_PATH), (Capability.DELETE, EVERY_PATH)]
     source = f"tools of {worker}"
     return tuple(Rule(capability, every, Posture.DENY, source) for capability, every in lacking)
@@ -196,6 +198,12 @@ def _glob_of(text: str) -> Glob | str:
         return str(error)
 
 
+def may_ask(permissions: Permissions) -> bool:
+    """Tell whether anything about files is to be asked."""
+    rules = (rule for rule in permissions.rules if rule.capability is not Capability.EXECUTE)
+    return Posture.ASK in (permissions.default, *(rule.posture for rule in rules))
+
+
 def rules_for(permissions: Permissions, capability: Capability) -> tuple[Rule, ...]:
     """Give the rules that judge `capability`.
 
@@ -210,14 +218,22 @@ def rules_for(permissions: Permissions, capability: Capability) -> tuple[Rule, .
 
 
 def decide_file(
-    permissions: Permissions | None, capability: Capability, path: tuple[str, ...] | None
+    permissions: Permissions | None,
+    capability: Capability,
+    path: tuple[str, ...] | None,
+    inert: frozenset[str] | None = None,
 ) -> Decision:
     """Judge read, write or delete of `path` (segments below the project's root, None = outside).
 
     Outside no rule allows anything: it gets the default, or worse where a rule meets everything.
+    With `inert` the names count that are protected from change (`protected`), these at the top not.
     """
     if permissions is None:
         return Decision(Posture.ALLOW, None, "nothing is configured", advisory=False)
+    is_change = capability in (Capability.WRITE, Capability.DELETE)
+    if is_change and path and inert is not None and _is_kept(path, inert):
+        reason = "protected by its name, whatever the policy: what it holds runs later"
+        return Decision(Posture.DENY, None, reason, advisory=False)
     rules = rules_for(permissions, capability)
     if path is None:
         return _outside(permissions.default, rules)
@@ -226,6 +242,10 @@ def decide_file(
         reason = f"no rule matches; the default is {permissions.default}"
         return Decision(permissions.default, None, reason, advisory=False)
     return Decision(rule.posture, rule, str(rule), advisory=False)
+
+
+def _is_kept(path: tuple[str, ...], inert: frozenset[str]) -> bool:
+    return path[0] not in inert and lies_protected(path)
 
 
 def _outside(default: Posture, rules: Iterable[Rule]) -> Decision:

@@ -29,7 +29,8 @@ class Scope:
     """What one capability may touch.
 
     With `is_strict` a deny also means what does not exist yet. `is_change` is true of writing and
-    deleting. `inert` are names at the top whose protection is waived.
+    deleting. `inert` are names at the top whose protection is waived. With `has_covers` what must
+    not be touched in a granted folder gets a cover of its own (`covering`).
     """
 
     allow: tuple[Glob, ...]
@@ -37,6 +38,7 @@ class Scope:
     is_strict: bool
     is_change: bool
     inert: frozenset[str]
+    has_covers: bool = False
 
     def allows(self, path: Path, place: "Place") -> bool:
         """Tell whether a name may be touched by itself; `place` is that of the folder it is in."""
@@ -64,10 +66,14 @@ class Scope:
 
 @dataclass(frozen=True)
 class Obstacle:
-    """Why a folder is not granted as a whole, and what the owner can do about it."""
+    """Why a folder is not granted as a whole, and what the owner can do about it.
+
+    `named` are the paths that `why` names.
+    """
 
     why: str
     instead: str
+    named: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -88,13 +88,14 @@ def _wrong(
         for file_id, found in names.items():
             if found.count > len(found.paths):
                 why = f"{shown(found.paths[0])} has names outside the project"
-                yield file_id, Obstacle(why, _INSTEAD)
+                yield file_id, Obstacle(why, _INSTEAD, found.paths[:1])
     for folder, place in _placed(tree.top, start(scope)):
         for file_id in tree.top.shared & _refused_in(scope, folder, place):
             refused = {(*folder.path, e.name) for e in folder.entries if e.file_id == file_id}
             others = [path for path in names[file_id].paths if path not in refused]
-            why = f"{shown(min(others or refused))} is the same file as {shown(min(refused))}"
-            yield file_id, Obstacle(why, _INSTEAD)
+            named = min(others or refused), min(refused)
+            why = f"{shown(named[0])} is the same file as {shown(named[1])}"
+            yield file_id, Obstacle(why, _INSTEAD, named)
 
 
 def _placed(folder: Folder, place: Place) -> Iterator[tuple[Folder, Place]]:

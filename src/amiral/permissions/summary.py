@@ -3,13 +3,24 @@
 from collections.abc import Iterable, Iterator
 
 from amiral.base.plain import one_line
+from amiral.permissions.folders import Path
 from amiral.permissions.projection import Enforcement
-from amiral.permissions.rules import Capability, Permissions, Posture, Rule, rules_for
-from amiral.permissions.sandbox import Access, SandboxPlan
+from amiral.permissions.rules import (
+    Capability,
+    Permissions,
+    Posture,
+    Rule,
+    decide_file,
+    path_of,
+    rules_for,
+)
+from amiral.permissions.sandbox import Access, Closed, SandboxPlan
+from amiral.permissions.scope import shown
 
 _MOST_ITEMS = 12
+_MOST_CLOSED = 5
 _LONGEST_ITEM = 80
-_LONGEST_SENTENCE = 400
+_LONGEST_REASON = 200
 
 _BEGINNING = (
     "## Your permissions\n\n"
@@ -40,30 +51,31 @@ _ADVISORY = (
 
 
 def summarise(
-    permissions: Permissions | None, plan: SandboxPlan | None, enforcement: Enforcement
+    permissions: Permissions | None,
+    plan: SandboxPlan | None,
+    network: tuple[str, ...] | str,
+    enforcement: Enforcement,
 ) -> str:
     """Write the Markdown for a worker's context; "" when nothing is configured.
 
-    `plan` None = no sandbox is compiled for it.
+    `plan` is what the kernel holds now, None when it holds no files; `network` as in `[sandbox]`.
     """
-    if permissions is None:
-        return ""
-    lines = [_HELD[enforcement]]
-    lines.append(f"What no rule is about is {_BY_DEFAULT[permissions.default]}.")
-    lines += _rules(permissions)
-    if rules_for(permissions, Capability.EXECUTE):
-        lines.append(_ADVISORY)
-    if plan is not None and enforcement is not Enforcement.NONE:
-        lines += _sandbox(plan)
-    return _BEGINNING + "".join(f"\n- {line}" for line in lines) + "\n"
+    lines = [*_network(network)]
+    if permissions is not None:
+        lines = [*_whole(permissions, enforcement), *_limits(permissions, plan), *lines]
+    return _BEGINNING + "".join(f"\n- {line}" for line in lines) + "\n" if lines else ""
 
 
-def _rules(permissions: Permissions) -> Iterator[str]:
+def _whole(permissions: Permissions, enforcement: Enforcement) -> Iterator[str]:
+    yield _HELD[enforcement]
+    yield f"What no rule is about is {_BY_DEFAULT[permissions.default]}."
     for capability, name in _NAMES.items():
         rules = rules_for(permissions, capability)
         parts = [_part(posture, rules) for posture in _WORDS]
         if any(parts):
             yield f"{name}: {'; '.join(part for part in parts if part)}."
+    if rules_for(permissions, Capability.EXECUTE):
+        yield _ADVISORY
 
 
 def _part(posture: Posture, rules: Iterable[Rule]) -> str:
@@ -71,22 +83,49 @@ def _part(posture: Posture, rules: Iterable[Rule]) -> str:
     return f"{_WORDS[posture]} {_list(found)}" if found else ""
 
 
-def _sandbox(plan: SandboxPlan) -> Iterator[str]:
-    writable = [grant.path for grant in plan.grants if Access.WRITE in grant.access]
-    if writable:
-        yield f"Of the project only this can be written: {_list(writable)}."
+def _limits(permissions: Permissions, plan: SandboxPlan | None) -> Iterator[str]:
+    """Tell what was compiled; what may not be read is not named."""
+    if plan is None:
+        return
+    written = (path_of(plan.root, g.path) for g in plan.grants if Access.WRITE in g.access)
+    paths = [path for path in written if path is not None and not _is_secret(permissions, path)]
+    if () in paths:
+        yield "The whole folder you work in can be written, but for what is never to be."
+    elif paths:
+        yield f"Of the folder you work in only this can be written: {_list(map(shown, paths))}."
     else:
-        yield "Nothing of the project can be written."
-    told = [one_line(sentence, _LONGEST_SENTENCE) for sentence in plan.diagnostics]
-    yield from told[:_MOST_ITEMS]
-    if len(told) > _MOST_ITEMS:
-        yield f"and {len(told) - _MOST_ITEMS} more limits like these."
+        yield "Nothing of the folder you work in can be written."
+    told = [line for one in plan.closed if (line := _closed(permissions, one))]
+    yield from told[:_MOST_CLOSED]
+    if len(told) > _MOST_CLOSED:
+        more = len(told) - _MOST_CLOSED
+        yield f"No new file can be made in more folders, for {more} more reasons."
 
 
-def _list(items: list[str]) -> str:
-    shown = ", ".join(_code(item) for item in items[:_MOST_ITEMS])
-    more = len(items) - _MOST_ITEMS
-    return f"{shown} and {more} more" if more > 0 else shown
+def _closed(permissions: Permissions, closed: Closed) -> str:
+    paths = [path for path in closed.folders if not _is_secret(permissions, path)]
+    if not paths:
+        return ""
+    is_secret = any(_is_secret(permissions, path) for path in closed.named)
+    why = "" if is_secret else f" ({one_line(closed.why, _LONGEST_REASON)})"
+    return f"No new file can be made right in {_list(map(shown, paths), _MOST_CLOSED)}{why}."
+
+
+def _is_secret(permissions: Permissions, path: Path) -> bool:
+    return decide_file(permissions, Capability.READ, path).posture is Posture.DENY
+
+
+def _network(network: tuple[str, ...] | str) -> Iterator[str]:
+    if network == "open":
+        return
+    hosts = f" and {_list(network)}" if isinstance(network, tuple) and network else ""
+    yield f"The network is closed but for your own service{hosts}."
+
+
+def _list(items: Iterable[str], most: int = _MOST_ITEMS) -> str:
+    found = list(items)
+    listed = ", ".join(_code(item) for item in found[:most])
+    return f"{listed} and {len(found) - most} more" if len(found) > most else listed
 
 
 def _code(text: str) -> str:

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH102, PTH106
+# ruff: noqa: PTH102, PTH106, PTH110
 """One cgroup v2 a session, made below our own where the system lets us. Standard library only.
 
 A cgroup holds what a walk of the process tree can lose: a process that left its session, dropped
@@ -25,8 +25,8 @@ def own_cgroup_folder() -> str | None:
 
 
 def cgroup_name(tag: str) -> str:
-    """Name the cgroup of a tag: `amiral-<home>-<project>-<session>`."""
-    return PREFIX + tag.replace(":", "-")
+    """Name the cgroup of a tag: `amiral-<home>.<project>.<session>`; no part holds a dot."""
+    return PREFIX + tag.replace(":", ".")
 
 
 def make_cgroup(tag: str) -> str | None:
@@ -42,13 +42,11 @@ def make_cgroup(tag: str) -> str | None:
     return folder
 
 
-def cgroups_under(tag: str) -> list[str]:
-    """Find every cgroup of this tag or one below it, wherever on the machine it was made."""
-    wanted = cgroup_name(tag)
+def cgroups_under(*tags: str) -> list[str]:
+    """Find every cgroup of these tags or below them, wherever on the machine it was made."""
+    wanted = tuple(f"{cgroup_name(tag)}." for tag in tags)
     folders = (folder for _, mount in _mounts() for folder, _, _ in os.walk(mount))
-    return [
-        folder for folder in folders if f"{folder}-".rpartition("/")[2].startswith(wanted + "-")
-    ]
+    return [folder for folder in folders if f"{folder}.".rpartition("/")[2].startswith(wanted)]
 
 
 def join_cgroup(folder: str, pid: int) -> bool:
@@ -66,6 +64,31 @@ def cgroup_members(folder: str | None) -> set[int]:
 def kill_cgroup(folder: str | None) -> bool:
     """Kill all of it at once, escapees included (Linux 5.14 and later)."""
     return _is_ours(folder) and _write(f"{folder}/cgroup.kill", "1")
+
+
+def freeze_cgroup(folder: str | None) -> bool:
+    """Have the kernel run none of it, children born later included (Linux 5.2 and later)."""
+    return _is_ours(folder) and _write(f"{folder}/cgroup.freeze", "1")
+
+
+def thaw_cgroup(folder: str | None) -> bool:
+    """Let what a freeze holds go on."""
+    return _is_ours(folder) and _write(f"{folder}/cgroup.freeze", "0")
+
+
+def is_frozen(folder: str | None) -> bool:
+    """Tell whether the kernel runs none of it."""
+    return _is_ours(folder) and "frozen 1" in _lines(f"{folder}/cgroup.events")
+
+
+def is_populated(folder: str | None) -> bool:
+    """Tell whether a process is in this cgroup or in one below it."""
+    return _is_ours(folder) and "populated 0" not in _lines(f"{folder}/cgroup.events")
+
+
+def can_kill(folder: str) -> bool:
+    """Tell whether the kernel kills this cgroup as a whole (Linux 5.14 and later)."""
+    return os.path.exists(f"{folder}/cgroup.kill")
 
 
 def remove_cgroup(folder: str | None) -> None:

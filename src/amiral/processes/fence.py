@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable
 
 from amiral.processes import capabilities, landlock, seccomp, syscalls
+from amiral.processes.covers import Cover, cover_of, uncovered
 
 READ, WRITE, DELETE, EXECUTE, DEVICE, LIST = 1, 2, 4, 8, 16, 32
 LEAST_ABI = 3
@@ -46,8 +47,6 @@ _TOOLCHAINS = (
 )
 _TOLD_BY_THE_SYSTEM = ("/proc", "/sys", "/run/systemd/resolve", "/run/resolvconf")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
-_TERMINALS = ("/dev/ptmx", "/dev/pts")
-_SHARED_MEMORY = "/dev/shm"  # noqa: S108 no temporary file of ours
 
 _SET_NO_NEW_PRIVILEGES = 38
 
@@ -63,23 +62,30 @@ class Fence:
     `fenced`: the bits that are refused elsewhere; what is not fenced stays as the system has it.
     `ports`: the only TCP ports that may be connected to; None leaves the network open.
     `root`: a grant that must be there; the others may have vanished, and grant nothing then.
+    `covers`: what must lie under a read-only mount already: the program is started in a box then.
+    `has_unix`: may speak and listen by Unix sockets, only for what puts others behind a whole one.
     """
 
-    __slots__ = ("fenced", "grants", "min_abi", "ports", "root")
+    __slots__ = ("covers", "fenced", "grants", "has_unix", "min_abi", "ports", "root")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 each says one thing of the fence
         self,
         grants: tuple[tuple[str, int], ...],
         fenced: int,
         ports: tuple[int, ...] | None = None,
         min_abi: int = LEAST_ABI,
         root: str = "",
+        covers: tuple[Cover, ...] = (),
+        *,
+        has_unix: bool = False,
     ) -> None:
         self.grants = grants
         self.fenced = fenced
         self.ports = ports
         self.min_abi = min_abi
         self.root = root
+        self.covers = covers
+        self.has_unix = has_unix
 
     def as_json(self) -> dict[str, object]:
         """Give the object that `from_json` reads."""
@@ -89,6 +95,8 @@ class Fence:
             "ports": None if self.ports is None else list(self.ports),
             "min_abi": self.min_abi,
             "root": self.root,
+            "covers": [list(cover) for cover in self.covers],
+            "has_unix": self.has_unix,
         }
 
     @classmethod
@@ -102,6 +110,8 @@ class Fence:
                     None if ports is None else _ports(ports),
                     _number(rest.get("min_abi", LEAST_ABI), _HIGHEST_PORT),
                     _text(rest.get("root", "")),
+                    _covers(rest.get("covers", [])),
+                    has_unix=rest.get("has_unix") is True,
                 )
             case _:
                 raise ValueError("a fence has grants, fenced and ports")
@@ -116,7 +126,8 @@ class Fence:
         return f"Fence{self._key()}"
 
     def _key(self) -> tuple[object, ...]:
-        return self.grants, self.fenced, self.ports, self.min_abi, self.root
+        told = (self.grants, self.fenced, self.ports, self.min_abi, self.root)
+        return (*told, self.covers, self.has_unix)
 
 
 def abi() -> int:
@@ -138,7 +149,7 @@ def apply(fence: Fence) -> None:
             landlock.restrict(ruleset)
         finally:
             os.close(ruleset)
-        seccomp.restrict(tcp_only=fence.ports is not None)
+        seccomp.restrict(tcp_only=fence.ports is not None, has_unix=fence.has_unix)
     except OSError as error:
         raise FenceError(f"{error.filename or 'the kernel'}: {error.strerror}") from error
 
@@ -160,29 +171,17 @@ def rehearse() -> None:
         return
 
 
-def system_grants(
-    home: str = "",
-    programs: Iterable[str] = (),
-    *,
-    has_terminals: bool = False,
-    has_shared_memory: bool = False,
-) -> tuple[tuple[str, int], ...]:
+def system_grants(home: str = "", programs: Iterable[str] = ()) -> tuple[tuple[str, int], ...]:
     """Give what running programs need of this system: what is there, without symbolic links.
 
     `home`: whose toolchains may be read and run too, save those that are links, which may have been
     put there; `programs`: more folders of that kind.
-    `has_terminals`: may open terminals, those of other programs of this user included;
-    `has_shared_memory`: may use /dev/shm, which has the same price.
     """
     run = READ | EXECUTE
     listed = [(path, run) for path in (*_PROGRAMS, *programs)]
     listed += [(path, run) for path in _toolchains(home)]
     listed += [(path, READ) for path in _TOLD_BY_THE_SYSTEM]
     listed += [(path, READ | WRITE | DEVICE) for path in _DEVICES]
-    if has_terminals:
-        listed += [(path, READ | WRITE | DEVICE) for path in _TERMINALS]
-    if has_shared_memory:
-        listed += [(_SHARED_MEMORY, READ | WRITE | DELETE)]
     return _each_once((os.path.realpath(path), bits) for path, bits in listed)
 
 
@@ -210,6 +209,8 @@ def _check(fence: Fence) -> None:
     if (have := abi()) < needed:
         raise FenceError(f"this kernel has Landlock ABI {have}, the fence needs {needed}")
     seccomp.check()
+    if path := uncovered(fence.covers):
+        raise FenceError(f"{path} is not covered")
 
 
 def _ruleset(fence: Fence) -> int:
@@ -266,6 +267,14 @@ def _ports(told: object) -> tuple[int, ...]:
             return tuple(_number(one, _HIGHEST_PORT) for one in ports)
         case _:
             raise ValueError("ports are a list or null")
+
+
+def _covers(told: object) -> tuple[Cover, ...]:
+    match told:
+        case [*covers]:
+            return tuple(map(cover_of, covers))
+        case _:
+            raise ValueError("covers are a list")
 
 
 def _number(told: object, most: int) -> int:

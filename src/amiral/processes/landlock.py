@@ -66,7 +66,7 @@ def allow_path(ruleset: int, path: str, rights: int) -> bool:
     A symbolic link anywhere on the way counts as nothing: somebody may have put it there since.
     """
     try:
-        handle = _open(path)
+        handle = open_path(path)
     except OSError as error:
         if error.errno in _GONE:
             return False
@@ -93,6 +93,7 @@ def restrict(ruleset: int) -> None:
     syscalls.call("landlock_restrict_self", ruleset, 0)
 
 
-def _open(path: str) -> int:
+def open_path(path: str) -> int:
+    """Open what is at a path, to name it alone; OSError also when a symbolic link is on the way."""
     how = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC, 0, _NO_SYMLINKS | _NO_MAGIC_LINKS)
     return syscalls.call("openat2", -1, os.fsencode(path), how, len(how))

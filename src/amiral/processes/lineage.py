@@ -14,6 +14,6 @@ def is_below_shim(pid: int, home: str) -> bool:
         return True
     enclosing = cgroups.cgroup_name(home)
     return any(
-        part == enclosing or part.startswith(enclosing + "-")
+        part == enclosing or part.startswith(enclosing + ".")
         for part in cgroups.cgroup_of(pid).split("/")
     )

@@ -102,6 +102,16 @@ class ShimPool:
         self._filling: asyncio.Task[None] | None = None
 
     @property
+    def spawner(self) -> Spawner:
+        """What starts them."""
+        return self._spawner
+
+    @property
+    def run_folder(self) -> Path:
+        """The private folder of their sockets."""
+        return self._run_folder
+
+    @property
     def ready(self) -> int:
         """How many wait."""
         return sum(not link.is_lost for link in self._ready)
@@ -117,13 +127,13 @@ class ShimPool:
         while self.ready < self._size:
             self._ready.append(await self._start())
 
-    async def launch(self, link: ShimLink, order: Order) -> Launched:
-        """Start a CLI under this shim, unless a stop forbids it (Conflict).
+    async def launch(self, link: ShimLink, order: Order, worker: str = "") -> Launched:
+        """Start a CLI of a worker under this shim, unless a stop forbids it (Conflict).
 
         NotFound, Denied or Broken when it cannot start; the shim can be asked again then. Denied
         also when its fence cannot be put up: it never ran then.
         """
-        self._spawner.check("agent")
+        self._spawner.check("agent", worker)
         try:
             async with asyncio.timeout(self._patience_s):
                 answer = await link.request("launch", **_request(order))
@@ -135,7 +145,7 @@ class ShimPool:
             raise ShimGone("a shim did not launch in time", "is the machine overloaded?") from None
         # A stop between the check and the launch may not have seen this CLI yet.
         try:
-            self._spawner.check("agent")
+            self._spawner.check("agent", worker)
         except Conflict:
             await link.kill()
             raise

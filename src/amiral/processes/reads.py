@@ -15,8 +15,12 @@ _LOGINS = (
 
 
 def private_folders(home: Path) -> tuple[Path, ...]:
-    """Name what no agent may read or change: amiral's own `home`, and the person's logins."""
-    return (home, *(Path.home() / name for name in _LOGINS))
+    """Name what no agent may read or change: amiral's own `home`, and the person's logins.
+
+    The vault is named as well as the home around it: parts of the home are a worker's own (K4).
+    """
+    vault = home / "vault"
+    return (home, vault, vault / "keys", *(Path.home() / name for name in _LOGINS))
 
 
 def reads_around(hidden: Collection[Path]) -> tuple[str, ...]:

@@ -35,23 +35,25 @@ def check() -> None:
     syscalls.call("seccomp", _HAS_ACTION, 0, struct.pack("=I", _KILL))
 
 
-def restrict(*, tcp_only: bool) -> None:
+def restrict(*, tcp_only: bool, has_unix: bool = False) -> None:
     """Put the filter in force for the calling thread, for ever; it must have given up privileges.
 
-    `tcp_only`: no socket but for TCP, and none to listen with.
+    `tcp_only`: no socket but for TCP, and none to listen with. `has_unix`: Unix streams beside, and
+    listening.
     """
-    code = code_of(tcp_only=tcp_only)
+    code = code_of(tcp_only=tcp_only, has_unix=has_unix)
     described = struct.pack("@HP", len(code) // _INSTRUCTION.size, syscalls.address_of(code))
     syscalls.call("seccomp", _SET_FILTER, 0, described)
 
 
 @cache
-def code_of(*, tcp_only: bool) -> bytes:
+def code_of(*, tcp_only: bool, has_unix: bool = False) -> bytes:
     """Assemble the filter for this machine, once."""
-    return b"".join(_INSTRUCTION.pack(*one) for one in _filter(tcp_only=tcp_only))
+    program = _filter(tcp_only=tcp_only, has_unix=has_unix)
+    return b"".join(_INSTRUCTION.pack(*one) for one in program)
 
 
-def _filter(*, tcp_only: bool) -> Program:
+def _filter(*, tcp_only: bool, has_unix: bool) -> Program:
     machine = syscalls.machine()
     program: Program = [
         (_LOAD, 0, 0, _AT_MACHINE),
@@ -61,14 +63,14 @@ def _filter(*, tcp_only: bool) -> Program:
     ]
     if machine == "x86_64":
         program += [(_AT_LEAST, 0, 1, _X32), _refuse()]
-    for name, body in _bodies(tcp_only=tcp_only).items():
+    for name, body in _bodies(tcp_only=tcp_only, has_unix=has_unix).items():
         program += _when(syscalls.number_of(name), body)
     return [*program, _allow()]
 
 
-def _bodies(*, tcp_only: bool) -> dict[str, Program]:
+def _bodies(*, tcp_only: bool, has_unix: bool) -> dict[str, Program]:
     bodies = {
-        "socket": _socket(tcp_only=tcp_only),
+        "socket": _socket(tcp_only=tcp_only, has_unix=has_unix),
         # A datagram socket of a pair can still be pointed at any other: streams cannot.
         "socketpair": [
             *_argument(1, _TYPE_BITS),
@@ -90,15 +92,17 @@ def _bodies(*, tcp_only: bool) -> dict[str, Program]:
         # A limit of 0 s CPU time kills a process that Landlock would not let us signal.
         "prlimit64": [*_argument(0), *_allow_if(0), _refuse()],
     }
-    return bodies | ({"listen": [_refuse()]} if tcp_only else {})
+    return bodies | ({"listen": [_refuse()]} if tcp_only and not has_unix else {})
 
 
-def _socket(*, tcp_only: bool) -> Program:
+def _socket(*, tcp_only: bool, has_unix: bool) -> Program:
     datagrams = [] if tcp_only else _allow_if(_DATAGRAM)
     stream = [*_argument(2), *_allow_if(_ANY_PROTOCOL), *_allow_if(_TCP), _refuse()]
     internet = [*_argument(1, _TYPE_BITS), *datagrams, *_when(_STREAM, stream), _refuse()]
     routes = [*_argument(2), *_allow_if(_ROUTES), _refuse()]
     families = [*_when(_INET, internet), *_when(_INET6, internet), *_when(_NETLINK, routes)]
+    local = [*_argument(1, _TYPE_BITS), *_allow_if(_STREAM), _refuse()]
+    families += _when(_UNIX, local) if has_unix else []
     return [*_argument(0), *families, _refuse()]
 
 

@@ -2,7 +2,8 @@
 
 Programs are started by `subprocess.Popen` (vfork: the price does not grow with our memory) and
 watched by pidfd: asyncio's `Process.wait()` may hang for ever on a pipe that nobody reads. A fence
-holds for the thread that puts it up and all that this thread starts: it is a new one each time.
+holds for the thread that puts it up and all that this thread starts: it is a new one each time. One
+with covers is put up inside the box of bwrap.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from typing import IO, Literal
 
 from amiral.base.errors import Broken, Conflict
 from amiral.base.ids import new_id
-from amiral.processes.behind import awaited, behind
+from amiral.processes.behind import awaited, behind, inside
 from amiral.processes.capture import Capture
 from amiral.processes.fence import Fence
 from amiral.processes.tree import (
@@ -29,7 +30,7 @@ from amiral.processes.tree import (
 from amiral.processes.unstarted import could_not_start
 from amiral.store.brake import Brake
 
-Kind = Literal["agent", "test", "deploy", "shim", "own"]
+Kind = Literal["agent", "test", "deploy", "program", "shim", "own"]
 
 KILL_DEADLINE_S = 10.0
 OUTPUT_LIMIT = 4 << 20
@@ -62,6 +63,7 @@ class _Wish:
     cwd: str
     stdio: Stdio
     tag: str
+    fds: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -151,14 +153,12 @@ class Spawner:
         self._brake = brake
         self._output_limit = output_limit
 
-    def check(self, kind: Kind) -> None:
-        """Raise Conflict when a stop is in force; our own programs are exempt (else no release)."""
-        stop = None if kind == "own" else self._brake.state()
+    def check(self, kind: Kind, worker: str = "") -> None:
+        """Raise Conflict under a stop or a freeze; our own are exempt (else no release)."""
+        stop = None if kind == "own" else self._brake.state(worker)
         if stop is not None:
-            raise Conflict(
-                f"stop {stop.stop_id} is in force ({stop.reason}): no {kind} is started",
-                f"amiral release {stop.stop_id}",
-            )
+            told = f"{stop.name} is in force ({stop.reason})"
+            raise Conflict(f"{told}: no {kind} is started", stop.way_out)
 
     def start(
         self,
@@ -255,11 +255,10 @@ def _opened(wish: _Wish) -> "subprocess.Popen[bytes]":
             wish.argv,
             env=wish.env,
             cwd=wish.cwd,
-            stdin=wish.stdio.stdin,
-            stdout=wish.stdio.stdout,
-            stderr=wish.stdio.stderr,
+            **vars(wish.stdio),
             bufsize=0,
             close_fds=True,
+            pass_fds=wish.fds,
             start_new_session=True,
         )
     except OSError as error:
@@ -267,13 +266,14 @@ def _opened(wish: _Wish) -> "subprocess.Popen[bytes]":
 
 
 def _fenced(wish: _Wish, fence: Fence) -> "Future[subprocess.Popen[bytes]]":
+    if fence.covers:
+        return inside(
+            fence, wish.argv, wish.cwd, lambda argv, fds: _opened(replace(wish, argv=argv, fds=fds))
+        )
     # Opened in front of the fence, which may not allow it.
     nothing = os.open(os.devnull, os.O_RDWR)
-    given = {
-        name: nothing if handle == subprocess.DEVNULL else handle
-        for name, handle in vars(wish.stdio).items()
-    }
-    told = behind(fence, lambda: _opened(replace(wish, stdio=Stdio(**given))))
+    given = (nothing if end == subprocess.DEVNULL else end for end in vars(wish.stdio).values())
+    told = behind(fence, lambda: _opened(replace(wish, stdio=Stdio(*given))))
     told.add_done_callback(lambda _: os.close(nothing))
     return told
 

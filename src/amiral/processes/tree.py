@@ -9,13 +9,14 @@ only process groups are left: `limits()` says what cannot be promised then.
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 from amiral.processes import cgroup as cgroups
 from amiral.processes.proc import HAS_PROC, Seen, look, processes_now, read_whole
 
 TAG_VARIABLE = "AMIRAL_TAG"
+_TAG_ENTRY = b"\0AMIRAL_TAG="
 HAS_PIDFD = hasattr(os, "pidfd_open")
 
 _FREEZE_ROUNDS = 20
@@ -79,7 +80,7 @@ def is_alive(identity: Identity) -> bool:
     if not HAS_PROC:
         return _is_there(identity.pid)
     seen = look(identity.pid)
-    return seen is not None and not seen.is_dead and _is_same(identity, seen)
+    return seen is not None and not seen.is_dead and is_same(identity, seen)
 
 
 def send(identity: Identity, number: int) -> bool:
@@ -96,7 +97,7 @@ def send(identity: Identity, number: int) -> bool:
     try:
         # Looked at while the handle is held: who has this start time now is who the handle means.
         seen = look(identity.pid)
-        if seen is None or not _is_same(identity, seen):
+        if seen is None or not is_same(identity, seen):
             return False
         signal.pidfd_send_signal(handle, number)
     except OSError:
@@ -119,7 +120,7 @@ def parents(pid: int) -> list[int]:
 def descendants(pid: int) -> list[Identity]:
     """List the living processes below this one."""
     processes = processes_now()
-    return _named(_below({pid}, processes), processes)
+    return named(below({pid}, processes), processes)
 
 
 def tag_of(pid: int) -> str:
@@ -128,11 +129,8 @@ def tag_of(pid: int) -> str:
         environment = read_whole(f"/proc/{pid}/environ")
     except OSError:
         return ""
-    prefix = TAG_VARIABLE.encode() + b"="
-    for entry in environment.split(b"\0"):
-        if entry.startswith(prefix):
-            return entry[len(prefix) :].decode(errors="replace")
-    return ""
+    _, found, after = (b"\0" + environment).partition(_TAG_ENTRY)
+    return after.partition(b"\0")[0].decode(errors="replace") if found else ""
 
 
 def is_under(tag: str, wanted: str) -> bool:
@@ -143,7 +141,7 @@ def is_under(tag: str, wanted: str) -> bool:
 def tagged(tag_prefix: str) -> list[Identity]:
     """List the living processes with this tag or one below it."""
     processes = processes_now()
-    return _named(_carrying(tag_prefix, processes), processes)
+    return named(_carrying(tag_prefix, processes), processes)
 
 
 def members(roots: Iterable[Identity], tag: str, cgroup: str | None) -> list[Identity]:
@@ -152,11 +150,11 @@ def members(roots: Iterable[Identity], tag: str, cgroup: str | None) -> list[Ide
     found = _carrying(tag, processes) | cgroups.cgroup_members(cgroup)
     for root in roots:
         seen = processes.get(root.pid)
-        if seen is not None and _is_same(root, seen):
+        if seen is not None and is_same(root, seen):
             found.add(root.pid)
             found |= {p.pid for p in processes.values() if root.pid in (p.group, p.session)}
-    found |= _below(found, processes)
-    return _named(found - {os.getpid()}, processes)
+    found |= below(found, processes)
+    return named(found - {os.getpid()}, processes)
 
 
 def kill_tree(roots: Iterable[Identity], tag: str, cgroup: str | None, deadline_s: float) -> Killed:
@@ -166,19 +164,42 @@ def kill_tree(roots: Iterable[Identity], tag: str, cgroup: str | None, deadline_
     process is never signalled, even as a root: that is how a shim kills all below itself. Zombies
     do not count.
     """
+    roots = tuple(roots)
+    groups = [cgroup] if cgroup else []
+    return kill_found(lambda: _living(roots, tag, cgroup), groups, deadline_s)
+
+
+def kill_found(
+    find: Callable[[], set[Identity]], groups: Iterable[str], deadline_s: float
+) -> Killed:
+    """Kill what `find` gives, and what is in the cgroups, until it gives nothing twice."""
     began = time.monotonic()
-    roots, met, empty = tuple(roots), set[Identity](), 0
+    met, empty = set[Identity](), 0
     while empty < _EMPTY_LOOKS and time.monotonic() - began < deadline_s:
-        found = _freeze(roots, tag, cgroup)
-        cgroups.kill_cgroup(cgroup)
+        found = freeze_found(find)
+        for group in groups:
+            cgroups.kill_cgroup(group)
         for process in found:
             send(process, signal.SIGKILL)
-        _wait_dead(found, began + deadline_s)
+        wait_dead(found, began + deadline_s)
         met |= found
         empty = 0 if found else empty + 1
-    survivors = _living(roots, tag, cgroup) if empty < _EMPTY_LOOKS else set()
+    survivors = find() if empty < _EMPTY_LOOKS else set()
     took_ms = round((time.monotonic() - began) * 1000)
     return Killed(met - survivors, survivors, took_ms)
+
+
+def freeze_found(find: Callable[[], set[Identity]]) -> set[Identity]:
+    """Stop what `find` gives by SIGSTOP until it gives nothing new, and return all of it."""
+    frozen: set[Identity] = set()
+    for _ in range(_FREEZE_ROUNDS):
+        fresh = find() - frozen
+        if not fresh:
+            break
+        for process in fresh:
+            _stop(process)
+        frozen |= fresh
+    return frozen
 
 
 def signal_tree(roots: Iterable[Identity], tag: str, cgroup: str | None, number: int) -> None:
@@ -215,18 +236,6 @@ def _living(roots: tuple[Identity, ...], tag: str, cgroup: str | None) -> set[Id
     return {root for root in roots if is_alive(root) and root.pid != os.getpid()}
 
 
-def _freeze(roots: tuple[Identity, ...], tag: str, cgroup: str | None) -> set[Identity]:
-    frozen: set[Identity] = set()
-    for _ in range(_FREEZE_ROUNDS):
-        fresh = _living(roots, tag, cgroup) - frozen
-        if not fresh:
-            break
-        for process in fresh:
-            _stop(process)
-        frozen |= fresh
-    return frozen
-
-
 def _stop(process: Identity) -> None:
     if HAS_PROC:
         send(process, signal.SIGSTOP)
@@ -237,7 +246,8 @@ def _stop(process: Identity) -> None:
         send(process, signal.SIGKILL)
 
 
-def _wait_dead(processes: Iterable[Identity], until: float) -> None:
+def wait_dead(processes: Iterable[Identity], until: float) -> None:
+    """Wait until all of these are dead, or until then (monotonic seconds)."""
     waiting = [process for process in processes if is_alive(process)]
     while waiting and time.monotonic() < until:
         time.sleep(_PAUSE_S)
@@ -248,7 +258,8 @@ def _carrying(tag: str, processes: Iterable[int]) -> set[int]:
     return {pid for pid in processes if tag and is_under(tag_of(pid), tag)}
 
 
-def _below(roots: set[int], processes: dict[int, Seen]) -> set[int]:
+def below(roots: set[int], processes: dict[int, Seen]) -> set[int]:
+    """Give the pids below these, among the processes seen at one moment."""
     children: dict[int, list[int]] = {}
     for seen in processes.values():
         children.setdefault(seen.parent, []).append(seen.pid)
@@ -261,13 +272,15 @@ def _below(roots: set[int], processes: dict[int, Seen]) -> set[int]:
     return found
 
 
-def _named(pids: set[int], processes: dict[int, Seen]) -> list[Identity]:
+def named(pids: set[int], processes: dict[int, Seen]) -> list[Identity]:
+    """Name those of these pids that live, by what was seen of them."""
     boot = boot_id()
     present = (processes[pid] for pid in sorted(pids) if pid in processes)
     return [Identity(boot, seen.pid, seen.start) for seen in present if not seen.is_dead]
 
 
-def _is_same(identity: Identity, seen: Seen) -> bool:
+def is_same(identity: Identity, seen: Seen) -> bool:
+    """Tell whether what was seen is exactly this process."""
     return seen.start == identity.start and boot_id() == identity.boot_id
 
 

@@ -47,16 +47,14 @@ class Approvals:
         its turn has ended; or that it is not about the content with this `digest`.
         """
         now_ms = self._clock.now_ms()
-        stop = self._brake.state()
 
         def claim(read: Rows) -> tuple[list[ev.Event], Approval]:
             found = rows.named(read, typed)
             approval = _at(found, now_ms)
             check(approval, digest, iso_utc(approval.ended_ms))
+            stop = self._brake.state(found.worker)
             if stop is not None:
-                raise Conflict(
-                    f"stop {stop.stop_id} is on: {stop.reason}", f"amiral release {stop.stop_id}"
-                )
+                raise Conflict(f"{stop.name} is on: {stop.reason}", stop.way_out)
             if rows.is_ordered_to_end(read, approval.message):
                 raise Conflict(
                     f"the turn of request {approval.id} is being ended", "amiral approvals"

@@ -1,159 +1,131 @@
-"""Emergency stop: latch the brake, kill every agent of a home, prove that none is left.
+"""Emergency stop: latch the brake, end every agent of a scope, prove that none is left.
 
-Works with every process of amiral dead or hung, a full disk and no network. It finds agents by the
-tag of their environment, by their shims and by their cgroups, never by a list (S04). What it
-imports is little: neither `typing` nor `contextlib`, which cost more than the stop.
+Works with every process of amiral dead or hung, a full disk and no network. What it imports is
+little: neither `typing` nor `contextlib`, which cost more than the stop.
 """
 
-import json
-import os
 import time
+from collections.abc import Callable
 
 from amiral.base.errors import Broken, Conflict, Invalid
-from amiral.processes import cgroup, tree
-from amiral.store.brake import UNKNOWN, Brake, BrakeError, Stop
+from amiral.safety.ending import end, strangers
+from amiral.safety.report import Ended, Report, stopping_text
+from amiral.safety.scope import Place, Scope, known_workers, scope_at, scope_named
+from amiral.safety.working import Working, working
+from amiral.store.brake import Brake, BrakeError
+from amiral.store.latch import UNKNOWN, Stop
 
-EVERYTHING = "all"
-_DEADLINE_S = 10.0
+GRACE_S = 2.0
+KILL = 3
 
-
-class Place:
-    """The home folder, and the first part of the tag its processes carry."""
-
-    __slots__ = ("home", "tag")
-
-    def __init__(self, home: str, tag: str) -> None:
-        self.home = home
-        self.tag = tag
+_LEVELS = (1, 2, 3)
 
 
-class Report:
-    """What a stop came to: `killed` and `survivors` count processes, `was_doing` names sessions."""
+class Order:
+    """A stop as it was asked for. `level` is the gentlest one to begin with, `grace_s` each one's.
 
-    __slots__ = ("killed", "ms", "stop", "survivors", "was_doing")
+    1 interrupts turns, 2 closes sessions, 3 kills: what a level does not end is left to the next,
+    so that nothing is ever left.
+    """
+
+    __slots__ = ("by", "grace_s", "level", "reason", "scope")
 
     def __init__(
-        self,
-        stop: Stop,
-        killed: tuple[int, ...],
-        survivors: int,
-        was_doing: tuple[str, ...],
-        ms: int,
+        self, scope: str, reason: str, by: str, *, level: int = KILL, grace_s: float = GRACE_S
     ) -> None:
-        self.stop = stop
-        self.killed = killed
-        self.survivors = survivors
-        self.was_doing = was_doing
-        self.ms = ms
+        if level not in _LEVELS:
+            raise Invalid(f"a stop has the levels 1, 2 and 3, not {level}", "leave --level out")
+        self.scope = scope
+        self.reason = reason
+        self.by = by
+        self.level = level
+        self.grace_s = grace_s
+
+    @property
+    def grace_ms(self) -> int:
+        """How long its gentle levels may take together."""
+        return round((KILL - self.level) * self.grace_s * 1000)
 
 
-def stop_everything(place: Place, scope: str, reason: str, by: str) -> Report:
-    """Stop all agents of a home; the brake is on before any signal is sent."""
-    if scope not in ("", EVERYTHING):
-        raise Invalid(
-            f"this version stops everything at once, not {scope} alone", "amiral emergency-stop"
-        )
+def stop_agents(place: Place, order: Order, tell: Callable[[str], None] | None = None) -> Report:
+    """Stop all agents of a scope; the brake is on before anything is done to them.
+
+    `tell` is given one line as soon as it is on. NotFound for a scope that is not there.
+    """
     began = time.monotonic()
-    stop, trouble = _engage(place, reason, by)
-    was_doing = tuple(_doing(place.home))
-    killed, survivors = _kill(place.tag)
-    if not trouble and Brake(os.path.join(place.home, "brake")).state() is None:
+    asked = scope_named(place, order.scope)
+    stop, trouble = _engage(place, asked, order)
+    scope = asked if stop.scope == asked.key else scope_at(place, stop.scope)
+    if tell is not None:
+        tell(stopping_text(stop, scope))
+    report = Report(stop, scope, _notice(place, asked, scope))
+    _end(place, scope, order, report)
+    if not trouble and not _is_on(place, scope):
         # An older stop was released meanwhile: whoever pressed now still wants one.
-        stop, trouble = _engage(place, reason, by)
-    took_ms = round((time.monotonic() - began) * 1000)
+        report.stop, trouble = _engage(place, scope, order)
+    report.ms = round((time.monotonic() - began) * 1000)
     if trouble:
         raise Broken(
-            f"{len(killed)} processes were killed and {survivors} are left, but {trouble}",
+            f"{len(report.killed)} processes were killed and {report.survivors} are left, "
+            f"but {trouble}",
             "see to the disk, then stop again: until then agents may be started",
         )
-    return Report(stop, killed, survivors, was_doing, took_ms)
+    return report
 
 
 def release(place: Place, stop_id: str) -> None:
     """Lift the stop with this id; Conflict names the one that is on, or says that none is."""
     try:
-        Brake(os.path.join(place.home, "brake")).release(stop_id)
+        Brake(place.brake).release(stop_id)
     except BrakeError as error:
         raise Conflict(str(error), "amiral status names the stop that is on") from error
 
 
-def report_data(report: Report) -> dict[str, object]:
-    """Give the JSON of a stop (spec/cli.md)."""
-    return {
-        "stop_id": report.stop.stop_id,
-        "scope": EVERYTHING,
-        "killed": list(report.killed),
-        "survivors": report.survivors,
-        "was_doing": list(report.was_doing),
-        "ms": report.ms,
-    }
+def _engage(place: Place, scope: Scope, order: Order) -> tuple[Stop, str]:
+    """Latch the brake; a disk that refuses even that must not keep anything alive."""
+    brake, now_ms = Brake(place.brake), time.time_ns() // 1_000_000
+    told = (order.reason, order.by, now_ms, scope.key)
+    try:
+        return brake.engage(*told, order.grace_ms), ""
+    except OSError as error:
+        return Stop(UNKNOWN, *told), f"the brake cannot be latched: {error}"
 
 
-def report_text(report: Report) -> str:
-    """Write a stop for people: who worked, and the proof that nothing is left."""
-    workers = ", ".join(report.was_doing) or "nothing was running"
-    left = f"{report.survivors} processes left"
-    head = "⛔ stopped" if report.survivors == 0 else "✗ NOT stopped"
-    stop_id = report.stop.stop_id
-    return (
-        f"{head} (stop {stop_id}): {workers} · {left} · {report.ms / 1000:.1f} s\n"
-        f"  amiral release {stop_id}"
+def _is_on(place: Place, scope: Scope) -> bool:
+    """Tell whether a stop holds this scope."""
+    there = (one for one in Brake(place.brake).every() if not one.is_freeze)
+    return any(one.covers(scope.project, scope.worker) for one in there)
+
+
+def _end(place: Place, scope: Scope, order: Order, report: Report) -> None:
+    """Carry a stop out and note in its report what was stopped and what it came to."""
+    sessions = [one for one in working(place, scope) if one.is_running]
+    acts = {one.folder: _act(one) for one in sessions}
+    reached: dict[str, int] = {}
+    if order.level < KILL and sessions:
+        # Only now: a plain kill need not wait for it.
+        from amiral.safety.levels import end_gently  # noqa: PLC0415
+
+        reached = end_gently(sessions, order.level, order.grace_s)
+    done = end(place, scope)
+    report.killed, report.survivors = tuple(sorted(done.killed)), len(done.survivors)
+    report.strangers = tuple(strangers(done.met, {one.tag for one in sessions}))
+    report.ended = tuple(
+        Ended(one.shown, acts[one.folder], reached.get(one.folder, KILL)) for one in sessions
     )
 
 
-def _engage(place: Place, reason: str, by: str) -> tuple[Stop, str]:
-    """Latch the brake; a disk that refuses even that must not keep anything alive."""
-    brake, now_ms = Brake(os.path.join(place.home, "brake")), time.time_ns() // 1_000_000
-    try:
-        return brake.engage(reason, by, now_ms), ""
-    except OSError as error:
-        return Stop(
-            UNKNOWN, reason, by, now_ms, EVERYTHING
-        ), f"the brake cannot be latched: {error}"
+def _act(session: Working) -> str:
+    turn = session.turn()
+    return turn.act if turn else ""
 
 
-def _kill(tag: str) -> tuple[tuple[int, ...], int]:
-    """Kill by tag, then what dropped its environment and is left in a cgroup of ours."""
-    groups = cgroup.cgroups_under(tag)
-    results = [tree.kill_tree((), tag, None, _DEADLINE_S)]
-    results += [tree.kill_tree((), "", group, _DEADLINE_S) for group in groups]
-    for group in groups:
-        cgroup.remove_cgroup(group)
-    killed = {process.pid for result in results for process in result.killed}
-    survivors = {process for result in results for process in result.survivors}
-    return tuple(sorted(killed)), len(survivors)
-
-
-def _doing(home: str) -> list[str]:
-    """Name the workers whose CLI runs, from what their sessions left on disk: project/worker."""
-    root = os.path.join(home, "projects")
-    found = []
-    for project in _names(root):
-        sessions = os.path.join(root, project, "sessions")
-        folders = [os.path.join(sessions, session) for session in _names(sessions)]
-        found += [f"{project}/{_worker(folder)}" for folder in folders if _is_running(folder)]
-    return found
-
-
-def _worker(folder: str) -> str:
-    try:
-        with open(os.path.join(folder, "worker"), encoding="utf-8") as file:
-            return file.read()
-    except OSError:
-        return os.path.basename(folder)
-
-
-def _is_running(folder: str) -> bool:
-    try:
-        with open(os.path.join(folder, "meta.json"), encoding="utf-8") as file:
-            cli = json.load(file)["cli"]
-        return tree.is_alive(tree.Identity(tree.boot_id(), cli["pid"], cli["start"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
+def _notice(place: Place, asked: Scope, scope: Scope) -> str:
+    """Say what is otherwise than whoever pressed may think."""
+    if asked.key != scope.key:
+        return f"the brake had no place for {asked.shown} alone: everything was stopped"
+    known = known_workers(place, scope.project) if scope.worker else []
+    if scope.worker and scope.worker not in known:
+        there = f" (known: {', '.join(known)})" if known else ""
+        return f"no {scope.worker} has ever worked there{there}: is the name right?"
+    return ""

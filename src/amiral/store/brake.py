@@ -1,224 +1,215 @@
-"""The durable stop latch; standard library only, since it must work when all else hangs."""
+"""The durable brake: which stops and freezes hold; standard library only, for all else may hang."""
 
 import fcntl
-import json
 import os
 import time
+from collections.abc import Callable
 
-SIZE = 512
-UNKNOWN = "unknown"
-_LATCH = "latch"
-_PREPARED = "prepared"
-_LONGEST_NAME = 40
-_GUARD_TRIES = 50
-_GUARD_PAUSE_S = 0.01
-_UNREADABLE = (OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError)
+from amiral.store import latch
+from amiral.store.latch import ALL, FREEZE, STOP, UNKNOWN, UNREADABLE, Stop
+
+_LATCH, _MARKS = "latch", "marks"
+_MADE = {_LATCH: "prepared", _MARKS: "prepared.marks"}
+_TRIES = 50
+_PAUSE_S = 0.01
 
 
 class BrakeError(ValueError):
     """A release that did not happen: wrong stop, no stop, another one under way, a failing disk."""
 
 
-class Stop:
-    """A stop in force. `stop_id` is "unknown" when the latch cannot be read: that is a stop too."""
-
-    __slots__ = ("by", "reason", "scope", "since_ms", "stop_id")
-
-    def __init__(self, stop_id: str, reason: str, by: str, since_ms: int, scope: str) -> None:
-        self.stop_id = stop_id
-        self.reason = reason
-        self.by = by
-        self.since_ms = since_ms
-        self.scope = scope
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Stop) and _fields(self) == _fields(other)
-
-    def __hash__(self) -> int:
-        return hash(self.stop_id)
-
-    def __repr__(self) -> str:
-        return f"Stop({_fields(self)})"
-
-
 class Brake:
-    """A latch of fixed size in its own private folder, overwritten in place (P03, S03).
+    """Two files of fixed size in a private folder, overwritten in place (P03, S03).
 
-    It holds until a person releases it by naming the stop: neither age nor reboot lifts it.
-    Whatever is not plainly "off" is on: a missing, damaged or unreadable latch is a stop called
-    "unknown".
+    `latch` holds a stop of everything, `marks` every narrower stop and every freeze. They hold
+    until a person lifts them by name: neither age nor reboot does. Whatever is not plainly "off" is
+    on: a missing, damaged or unreadable file is a stop of everything called "unknown". `project`
+    is the id of the project whose processes look here, "" for who serves none.
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, folder: str | os.PathLike[str], project: str = "") -> None:
         self._folder = os.fspath(folder)
+        self._project = project
         self._latch = os.path.join(self._folder, _LATCH)
+        self._marks = os.path.join(self._folder, _MARKS)
 
     def prepare(self) -> None:
-        """Create the latch of a new home, off; never lifts: one gone missing is made again, on."""
+        """Create the files of a new home, off; never lifts: one gone missing is made again, on."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        marker = os.path.join(self._folder, _PREPARED)
-        first = None
-        if os.path.exists(marker):
-            first = Stop(UNKNOWN, "the latch was gone when amiral started", "", 0, "all")
-        if not os.path.lexists(self._latch):
-            _create(self._latch, _encode(first))
-        os.close(os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        _sync_folder(self._folder)
+        for path, name in ((self._latch, _LATCH), (self._marks, _MARKS)):
+            marker = os.path.join(self._folder, _MADE[name])
+            lost = None
+            if os.path.exists(marker):
+                lost = Stop(UNKNOWN, f"the {name} was gone when amiral started", "", 0, ALL)
+            if not os.path.lexists(path):
+                first = [lost] if lost else []
+                is_latch = name == _LATCH
+                latch.create(path, latch.encode(lost) if is_latch else latch.encode_marks(first))
+            os.close(os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        latch.sync_folder(self._folder)
 
-    def state(self) -> Stop | None:
-        """The stop in force, or None. Never raises, costs one small read."""
-        try:
-            return _decode(_read(self._latch))
-        except _UNREADABLE as error:
-            return Stop(UNKNOWN, f"the latch cannot be read: {error}", "", 0, "all")
+    def state(self, worker: str = "") -> Stop | None:
+        """What keeps this project, or this worker of it, from going on; None when nothing does.
 
-    def engage(self, reason: str, by: str, now_ms: int, scope: str = "all") -> Stop:
-        """Stop. When a stop is in force already it stays and is returned.
-
-        Works on a full disk. When even overwriting fails the latch is removed, which is a stop
-        called "unknown"; OSError only when the disk refuses that too and no stop is in force. A
-        release under way is waited for, shortly: it must not swallow this stop.
+        Never raises, costs two small reads.
         """
-        guard = self._guard_shortly()
+        fleet = self._fleet()
+        if fleet is not None:
+            return fleet
+        return next((one for one in self._others() if one.covers(self._project, worker)), None)
+
+    def every(self) -> list[Stop]:
+        """List all that is in force, of whatever scope: stops first."""
+        fleet = self._fleet()
+        return [*([fleet] if fleet else []), *self._others()]
+
+    def here(self) -> list[Stop]:
+        """List what is in force for this project or any worker of it; all, for who serves none."""
+        mine = (ALL, self._project)
+        there = self.every()
+        return [one for one in there if not self._project or one.scope.partition("/")[0] in mine]
+
+    def engage(
+        self, reason: str, by: str, now_ms: int, scope: str = ALL, grace_ms: int = 0
+    ) -> Stop:
+        """Stop a scope. When a stop of it is in force already it stays and is returned.
+
+        Works on a full disk. What cannot be latched for its scope alone stops everything: the
+        `scope` of what is returned tells. When even overwriting fails the latch is removed, which
+        is a stop called "unknown"; OSError only when the disk refuses that too and no stop is in
+        force. A release under way is waited for, shortly: it must not swallow this stop.
+        """
+        stop = Stop(os.urandom(4).hex(), reason, by, now_ms, scope, STOP, grace_ms=grace_ms)
+        lock = self._lock_shortly()
         try:
-            return self._engage(reason, by, now_ms, scope)
+            if scope != ALL:
+                try:
+                    return self._add(stop, is_locked=lock is not None)
+                except OSError as error:
+                    why = f"not {scope} alone, {error}: {reason}"
+                    stop = Stop(stop.stop_id, why, by, now_ms, ALL, STOP, grace_ms=grace_ms)
+            return self._engage(stop)
         finally:
-            if guard is not None:
-                os.close(guard)
+            if lock is not None:
+                os.close(lock)
 
-    def _guard_shortly(self) -> int | None:
-        """Take the folder's lock; None when it cannot be had in time: a stop goes on without."""
+    def freeze(self, reason: str, by: str, now_ms: int, scope: str = ALL) -> Stop:
+        """Have nothing of a scope start until it is thawed; OSError when the disk refuses."""
+        stop = Stop(os.urandom(4).hex(), reason, by, now_ms, scope, FREEZE)
+        lock = self._lock_shortly()
         try:
-            guard = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError:
-            return None
-        for _ in range(_GUARD_TRIES):
-            try:
-                fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                time.sleep(_GUARD_PAUSE_S)
-            else:
-                return guard
-        os.close(guard)
-        return None
-
-    def _engage(self, reason: str, by: str, now_ms: int, scope: str) -> Stop:
-        there = self.state()
-        if there is not None and there.stop_id != UNKNOWN:
-            return there
-        stop = Stop(os.urandom(4).hex(), reason, by, now_ms, scope)
-        try:
-            _overwrite(self._latch, _encode(stop))
-        except OSError:
-            self._remove_latch()
-        return self.state() or stop
+            return self._add(stop, is_locked=lock is not None)
+        finally:
+            if lock is not None:
+                os.close(lock)
 
     def release(self, stop_id: str) -> None:
-        """Lift exactly this stop; BrakeError names the one in force otherwise."""
+        """Lift exactly this stop; BrakeError names those in force otherwise."""
+        self._locked(lambda: self._release(stop_id))
+
+    def thaw(self, scope: str) -> None:
+        """Lift the freeze of exactly this scope; BrakeError names what is frozen otherwise."""
+        self._locked(lambda: self._thaw(scope))
+
+    def _fleet(self) -> Stop | None:
         try:
-            guard = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            return latch.read_latch(self._latch)
+        except UNREADABLE as error:
+            return Stop(UNKNOWN, f"the latch cannot be read: {error}", "", 0, ALL)
+
+    def _others(self) -> list[Stop]:
+        try:
+            return latch.read_marks(self._marks)
+        except FileNotFoundError as error:
+            # A home of before there were marks has none.
+            if not os.path.lexists(os.path.join(self._folder, _MADE[_MARKS])):
+                return []
+            return [Stop(UNKNOWN, f"the marks cannot be read: {error}", "", 0, ALL)]
+        except UNREADABLE as error:
+            return [Stop(UNKNOWN, f"the marks cannot be read: {error}", "", 0, ALL)]
+
+    def _engage(self, stop: Stop) -> Stop:
+        there = self._fleet()
+        if there is not None and there.stop_id != UNKNOWN:
+            return there
+        try:
+            latch.overwrite(self._latch, latch.encode(stop))
+        except OSError:
+            self._remove_latch()
+        return self._fleet() or stop
+
+    def _add(self, stop: Stop, *, is_locked: bool) -> Stop:
+        marks = self._others()
+        same = (one for one in marks if (one.kind, one.scope) == (stop.kind, stop.scope))
+        there = next(same, None)
+        if there is not None:
+            return there
+        if not is_locked:
+            raise OSError("another change of the brake is under way")
+        if any(one.stop_id == UNKNOWN for one in marks):
+            raise OSError(marks[0].reason)
+        added = sorted([*marks, stop], key=lambda one: one.is_freeze)
+        latch.overwrite(self._marks, latch.encode_marks(added))
+        now = self._others()
+        return next((one for one in now if one.stop_id == stop.stop_id), now[0])
+
+    def _remove_latch(self) -> None:
+        try:
+            os.unlink(self._latch)
+            latch.sync_folder(self._folder)
+        except OSError:
+            if self._fleet() is None:
+                raise
+
+    def _release(self, stop_id: str) -> None:
+        fleet, marks = self._fleet(), self._others()
+        stops = [one.stop_id for one in self.every() if not one.is_freeze]
+        if not stops:
+            raise BrakeError(f"no stop is in force, so there is no {stop_id!r} to release")
+        if stop_id not in stops:
+            are = "stop in force is" if len(stops) == 1 else "stops in force are"
+            raise BrakeError(f"the {are} {', '.join(map(repr, stops))}, not {stop_id!r}")
+        if fleet is not None and fleet.stop_id == stop_id:
+            latch.overwrite(self._latch, latch.encode(None))
+        left = [one for one in marks if one.stop_id != stop_id]
+        if len(left) < len(marks):
+            latch.overwrite(self._marks, latch.encode_marks(left))
+        latch.sync_folder(self._folder)
+
+    def _thaw(self, scope: str) -> None:
+        marks = self._others()
+        frozen = [one.scope for one in marks if one.is_freeze]
+        if scope not in frozen:
+            raise BrakeError(f"{scope} is not frozen; frozen: {', '.join(frozen) or 'nothing'}")
+        left = [one for one in marks if not (one.is_freeze and one.scope == scope)]
+        latch.overwrite(self._marks, latch.encode_marks(left))
+        latch.sync_folder(self._folder)
+
+    def _locked(self, change: Callable[[], None]) -> None:
+        try:
+            lock = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
-                fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._release(stop_id)
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                change()
             finally:
-                os.close(guard)
+                os.close(lock)
         except BlockingIOError as error:
             raise BrakeError("another release is under way: look again, then repeat") from error
         except OSError as error:
             raise BrakeError(f"the latch cannot be released, the stop holds: {error}") from error
 
-    def _remove_latch(self) -> None:
+    def _lock_shortly(self) -> int | None:
+        """Take the folder's lock; None when it cannot be had in time: a stop goes on without."""
         try:
-            os.unlink(self._latch)
-            _sync_folder(self._folder)
+            lock = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError:
-            if self.state() is None:
-                raise
-
-    def _release(self, stop_id: str) -> None:
-        stop = self.state()
-        if stop is None:
-            raise BrakeError(f"no stop is in force, so there is no {stop_id!r} to release")
-        if stop.stop_id != stop_id:
-            raise BrakeError(f"the stop in force is {stop.stop_id!r}, not {stop_id!r}")
-        _overwrite(self._latch, _encode(None))
-        _sync_folder(self._folder)
-
-
-def _fields(stop: Stop) -> dict[str, str | int]:
-    return {
-        "stop_id": stop.stop_id,
-        "reason": stop.reason,
-        "by": stop.by,
-        "since_ms": stop.since_ms,
-        "scope": stop.scope,
-    }
-
-
-def _encode(stop: Stop | None) -> bytes:
-    """Exactly SIZE bytes; a reason too long for them is cut."""
-    if stop is None:
-        return _pad({"state": "off"})
-    fields = _fields(stop) | {"by": stop.by[:_LONGEST_NAME], "scope": stop.scope[:_LONGEST_NAME]}
-    reason = stop.reason[:SIZE]
-    data = _pad({"state": "on", **fields, "reason": reason})
-    while len(data) > SIZE:
-        reason = reason[:-8]
-        data = _pad({"state": "on", **fields, "reason": reason + "…"})
-    return data
-
-
-def _pad(fields: dict[str, str | int]) -> bytes:
-    text = json.dumps(fields, ensure_ascii=False)
-    return text.encode("utf-8", "replace").ljust(SIZE - 1) + b"\n"
-
-
-def _decode(data: bytes) -> Stop | None:
-    if len(data) != SIZE:
-        raise ValueError(f"{len(data)} bytes instead of {SIZE}")
-    fields = json.loads(data)
-    if fields == {"state": "off"}:
+            return None
+        for _ in range(_TRIES):
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                time.sleep(_PAUSE_S)
+            else:
+                return lock
+        os.close(lock)
         return None
-    stop_id, reason, by, scope = (str(fields[key]) for key in ("stop_id", "reason", "by", "scope"))
-    return Stop(stop_id, reason, by, int(fields["since_ms"]), scope)
-
-
-def _read(path: str) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
-        return os.read(descriptor, SIZE + 1)
-    finally:
-        os.close(descriptor)
-
-
-def _overwrite(path: str, data: bytes) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    descriptor = os.open(path, flags, 0o600)
-    try:
-        if os.pwrite(descriptor, data, 0) != len(data):
-            raise OSError(f"{path}: written in part only")
-        os.ftruncate(descriptor, len(data))
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _create(path: str, data: bytes) -> None:
-    """Bring the latch into being whole, and never over one that appeared meanwhile."""
-    draft = f"{path}.{os.getpid()}"
-    try:
-        _overwrite(draft, data)
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    finally:
-        if os.path.lexists(draft):
-            os.unlink(draft)
-
-
-def _sync_folder(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -90,7 +90,7 @@ class Rig:
     """One home with one project; `config` is the text of its amiral.toml.
 
     `environ` is added to our own environment, which is handed on without logins. `where` is what
-    `amiral up` is told, the project's path.
+    `amiral child` is told, the project's path.
     """
 
     def __init__(
@@ -127,13 +127,13 @@ class Rig:
     def start(self, environ: Mapping[str, str] | None = None) -> Self:
         """Start the project process and wait until it answers, or has ended."""
         self.launch(environ)
-        until(lambda: self.is_listening() or not self.is_alive, f"amiral up\n{self.log()}")
+        until(lambda: self.is_listening() or not self.is_alive, f"amiral child\n{self.log()}")
         return self
 
     def launch(self, environ: Mapping[str, str] | None = None, *, as_json: bool = True) -> None:
         """Start the project process and wait for nothing."""
         log = (self.home / "process.log").open("ab")
-        argv = [sys.executable, "-m", "amiral", "up", *self.where]
+        argv = [sys.executable, "-m", "amiral", "child", "--page", *self.where]
         argv += ["--json"] if as_json else []
         env = {**self.environ, **(environ or {})}
         with log:

@@ -1,6 +1,7 @@
-"""Stands in for a project process: launches five workers that stream and fork, and then sleeps.
+"""Stands in for a project process: launches workers that stream and fork, and then sleeps.
 
-`project.py HOME TAG`: each worker prints the numbers of its processes; "ready" means all run.
+`project.py HOME TAG PROJECT KIND…`: each worker prints the numbers of its processes; "ready" means
+all run. A polite one ends its turn at the line `interrupt` and itself at the end of its input.
 """
 
 import asyncio
@@ -17,6 +18,11 @@ from amiral.store.files import ensure_private_folder
 FORK = """
 import os, signal, subprocess, sys, time
 kind = sys.argv[1]
+if kind == "polite":
+    os.write(1, b"%d on " % os.getpid())
+    for line in sys.stdin:
+        os.write(1, line.encode())
+    sys.exit(0)
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 os.write(1, b"%d " % os.getpid())
 if kind == "setsid":
@@ -40,23 +46,22 @@ while True:
     os.write(1, b".")
     time.sleep(0.01)
 """
-KINDS = ("plain", "setsid", "double", "bare", "orphan")
 
 
-async def main(home: Path, tag: str) -> None:
+async def main(home: Path, tag: str, project: str, *kinds: str) -> None:
     brake = Brake(home / "brake")
     brake.prepare()
-    pool = ShimPool(Spawner(brake, f"{tag}:p1"), home / "run", 1, size=1)
-    for kind in KINDS:
-        folder = home / "projects" / "shop-1" / "sessions" / kind
+    pool = ShimPool(Spawner(brake, f"{tag}:{project}"), home / "run", 1, size=1)
+    for kind in kinds:
+        folder = home / "projects" / project / "sessions" / kind
         ensure_private_folder(folder)
         (folder / "worker").write_text(f"worker-{kind}")
         argv = (sys.executable, "-I", "-S", "-c", FORK, kind)
-        env, session = base_environment(), f"{tag}:p1:{kind}"
+        env, session = base_environment(), f"{tag}:{project}:{kind}"
         order = Order(kind, str(folder), argv, env, "/", session)
         await pool.launch(await pool.take(), order)
     print("ready", flush=True)  # noqa: T201
     time.sleep(600)
 
 
-asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
+asyncio.run(main(Path(sys.argv[1]), *sys.argv[2:]))

@@ -7,9 +7,10 @@ mount -o remount,ro "$2/brake"
 exec "$1" -c '
 import sys
 from amiral.base.errors import AmiralError
-from amiral.safety.stop import Place, stop_everything
+from amiral.safety.scope import Place
+from amiral.safety.stop import Order, stop_agents
 try:
-    stop_everything(Place(sys.argv[1], sys.argv[2]), "", "enough", "owner")
+    stop_agents(Place(sys.argv[1], sys.argv[2]), Order("", "enough", "owner"))
 except AmiralError as error:
     print(error.kind, error.message, error.next_step, sep="\n")
 ' "$2" "$3"

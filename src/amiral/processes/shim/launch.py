@@ -18,7 +18,8 @@ from collections.abc import Iterable
 
 from amiral.processes import cgroup as cgroups
 from amiral.processes import tree
-from amiral.processes.fence import Fence, FenceError, apply, rehearse
+from amiral.processes.box import go_behind
+from amiral.processes.fence import Fence, FenceError, rehearse
 from amiral.processes.shim.wire import Refusal
 
 _EXEC_TIMEOUT_MS = 10_000
@@ -48,12 +49,13 @@ class Plan:
 
 
 class Held:
-    """A forked child that waits to become a CLI, and our ends of its pipes."""
+    """A forked child that waits to become a CLI, or its box, and our ends of its pipes."""
 
     def __init__(self, pid: int, cgroup: str | None, ends: tuple[int, int, int, int, int]) -> None:
         self.identity = tree.identify(pid) or tree.Identity("", pid, 0)
         self.cgroup = cgroup
         self.stdin, self.stdout, self.stderr, self.release, self.verdict = ends
+        self.is_boxed = False
 
     def ends(self) -> tuple[int, int, int, int, int]:
         """Give our ends of its pipes; -1 for one that is closed."""
@@ -91,6 +93,7 @@ def _socket_pair() -> tuple[int, int]:
 
 def release(held: Held, plan: Plan) -> None:
     """Let it run; a Refusal when exec failed, everything cleaned up then."""
+    held.is_boxed = plan.fence is not None and bool(plan.fence.covers)
     _let_go(held, plan)
     verdict = _hear(held.verdict)
     if verdict:
@@ -129,7 +132,7 @@ def _become(standard: tuple[int, int, int], release: int, verdict: int) -> None:
             os.chdir(cwd)
             stage = "fence"
             for fence in fences:
-                apply(Fence.from_json(fence))
+                argv = go_behind(Fence.from_json(fence), argv, cwd)
             stage = "program"
             os.execvpe(argv[0], argv, env)
     except (OSError, ValueError, FenceError) as error:

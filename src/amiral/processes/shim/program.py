@@ -12,6 +12,7 @@ from collections.abc import Callable
 from amiral.processes import cgroup as cgroups
 from amiral.processes import tree
 from amiral.processes.failpoint import reach
+from amiral.processes.proc import processes_now
 from amiral.processes.shim.durable import write_json
 from amiral.processes.shim.feed import Feed
 from amiral.processes.shim.inputs import InputLog
@@ -22,6 +23,7 @@ KILL_DEADLINE_S = 10.0
 _END_OF_FILE_S = 0.5
 _RETRY_S = 0.5
 _READ_BYTES = 64 << 10
+_BOX_DEPTH = 2
 
 Tell = Callable[[dict[str, object]], None]
 
@@ -52,6 +54,7 @@ class Program:
         self.stdout, self.stderr = held.stdout, held.stderr
         self.exit: dict[str, object] | None = None
         self.out = files.out
+        self._is_boxed = held.is_boxed
         self._folder = files.folder
         self._err = files.err
         self._tag = tag
@@ -109,7 +112,7 @@ class Program:
         if is_for_tree:
             tree.signal_tree(self.roots(), self._tag, self.cgroup, number)
         elif self._status is None:
-            os.kill(self.identity.pid, number)
+            os.kill(_in_box(self.identity.pid) if self._is_boxed else self.identity.pid, number)
 
     def kill(self) -> int:
         """Kill the tree until it is empty and return how many survived."""
@@ -191,6 +194,18 @@ class Program:
             self._has_complained = True
             self._tell({"notice": "disk_full", "message": error.strerror})
         self._retry_at = time.monotonic() + _RETRY_S
+
+
+def _in_box(pid: int) -> int:
+    """Give the program in a box of bwrap: the first child of its first child, else bwrap itself."""
+    processes = processes_now().values()
+    inner = pid
+    for _ in range(_BOX_DEPTH):
+        born = [(seen.start, seen.pid) for seen in processes if seen.parent == inner]
+        if not born:
+            return pid
+        inner = min(born)[1]
+    return inner
 
 
 def _read(end: int) -> bytes | None:

@@ -21,7 +21,15 @@ SECTIONS = {
     "Unit": {"Description", "After", "Wants"},
     "Service": {
         *("User", "Group", "Environment", "StateDirectory", "StateDirectoryMode"),
-        *("LogsDirectory", "LogsDirectoryMode", "ExecStart", "KillMode", "Restart", "RestartSec"),
+        *(
+            "LogsDirectory",
+            "LogsDirectoryMode",
+            "ExecStart",
+            "KillMode",
+            "Restart",
+            "RestartSec",
+            "RestartPreventExitStatus",
+        ),
         *("Delegate", "NoNewPrivileges", "LimitNOFILE", "OOMScoreAdjust"),
     },
     "Install": {"WantedBy"},

@@ -407,7 +407,7 @@ async def test_a_stop_takes_the_request_back_and_nothing_is_answered_under_it(wo
     works.kill((await works.launched()).cli)
     assert (await works.ended(message)).outcome == "stopped"
     (voided,) = approvals(works)
-    assert voided.reason == f"emergency stop {stop.stop_id}: enough"
+    assert voided.reason == "its turn has ended: stopped"
     works.brake.release(stop.stop_id)
     assert "ended without an answer" in await too_late(works, approval)
 

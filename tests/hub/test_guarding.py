@@ -33,7 +33,14 @@ async def guarding():
         with contextlib.suppress(asyncio.CancelledError):
             await task
         one.end()
-        await until(lambda: not pulse_of(str(home)).is_held)
+        await until(lambda: not pulse_of(str(home)).is_held and is_reaped())
+
+
+def is_reaped():
+    """Whether no ended guard is left to be taken note of."""
+    with contextlib.suppress(ChildProcessError):
+        return os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+    return True
 
 
 async def until(is_so):

@@ -370,7 +370,7 @@ def test_going_down_ends_what_is_idle_and_leaves_what_works(yard):
     """Written rule: a restart keeps agents (R29)."""
     rig = yard.scripted("turns: [{match: slow, hang: 3, say: Late.}]").start()
     said(rig, "/c hello")
-    message = rig.post("/d slow")
+    message = rig.post("/w:ui-designer slow")
     rig.wait_told("MessageSeen", 2)
     idle, busy = sorted(rig.running(), key=lambda one: one.worker)
     assert rig.run("down").code == 0
@@ -381,8 +381,8 @@ def test_going_down_ends_what_is_idle_and_leaves_what_works(yard):
     assert is_running(busy.shim) and is_running(busy.cli)
     rig.start()
     assert (rig.answer(message)["outcome"], rig.answer(message)["text"]) == ("done", "Late.")
-    assert said(rig, "/d hello")["outcome"] == "done"
-    assert [turn["worker"] for turn in rig.told("SessionOpened")].count("developer") == 1
+    assert said(rig, "/w:ui-designer hello")["outcome"] == "done"
+    assert [turn["worker"] for turn in rig.told("SessionOpened")].count("ui-designer") == 1
 
 
 def test_going_down_with_the_agents_ends_them_too(yard):

@@ -89,9 +89,13 @@ def test_what_is_not_understood_is_refused_and_stops_or_releases_nothing(home, c
     assert in_force(home) == stop_id
 
 
-def test_options_that_mean_nothing_here_do_not_stand_in_the_way(home, capsys):
-    words = ["-p", "shop", "--project=shop", "--level=2", "--level", "3"]
-    assert told(capsys, "emergency-stop", *words)[0] == 0
+def test_the_project_that_an_option_names_is_the_scope_and_never_everything(home, capsys):
+    for words in (["-p", "nobody"], ["--project=nobody"], ["nobody", "-p", "other"]):
+        code, error = told(capsys, "emergency-stop", *words)
+        assert code != 0
+        assert "nobody" in error["error"]["message"]
+        assert in_force(home) == ""
+    assert told(capsys, "emergency-stop", "--level=2", "--level", "3")[0] == 0
 
 
 def test_a_home_that_is_not_there_is_not_made(capsys, monkeypatch, tmp_path):

@@ -176,7 +176,7 @@ def test_a_disk_that_refuses_even_to_overwrite_still_stops(brake, latch):
 
 @pytest.mark.parametrize("reason", ["é" * 1000, '"\\\n\x00' * 300, "\ud800" * 600, "x" * 481])
 def test_a_long_reason_is_cut_and_the_latch_keeps_its_size(brake, latch, reason):
-    stop = brake.engage(reason, "o" * 500, NOW_MS, scope="s" * 500)
+    stop = brake.engage(reason, "o" * 500, NOW_MS)
     assert latch.stat().st_size == SIZE
     assert stop.stop_id != UNKNOWN
     assert brake.state() == stop

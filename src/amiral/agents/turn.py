@@ -60,7 +60,7 @@ class Turns:
         self._journal, self._clock, self._brake = journal, clock, brake
         self._sessions, self._limits = sessions, limits
         self._questions = Questions(journal, clock, limits.asking)
-        self._notes = TurnNotes(sessions.folder)
+        self._notes = TurnNotes(sessions.folder, journal.without_secrets)
         self._beginnings = Beginnings(journal, clock, sessions, words, limits.longest_s)
 
     async def run(self, message: Queued, worker: Worker, control: Control) -> None:

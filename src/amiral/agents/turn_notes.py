@@ -13,19 +13,20 @@ from amiral.agents.beginning import Running
 from amiral.agents.driver import Used
 from amiral.agents.fold import Folded
 from amiral.base.plain import one_line
-from amiral.store.redact import Redactor
 
 FILE = "turn.json"
 
 _LONGEST_ACT = 80
-_SHAPES = Redactor()
 
 
 class TurnNotes:
-    """`folder` names the folder of a session. A full disk leaves the note out, never a turn."""
+    """`folder` names the folder of a session; `clean` takes secrets out of what is noted.
 
-    def __init__(self, folder: Callable[[str], Path]) -> None:
-        self._folder = folder
+    A full disk leaves the note out, never a turn.
+    """
+
+    def __init__(self, folder: Callable[[str], Path], clean: Callable[[str], str]) -> None:
+        self._folder, self._clean = folder, clean
         self._acts: dict[str, str] = {}
         self._left: dict[str, str] = {}
 
@@ -34,7 +35,7 @@ class TurnNotes:
         used = [one for line in lines for one in line.signals if isinstance(one, Used)]
         if used:
             act = ": ".join(part for part in (used[-1].tool, used[-1].summary) if part)
-            self._acts[turn.session.id] = one_line(_SHAPES.text(act), _LONGEST_ACT)
+            self._acts[turn.session.id] = one_line(self._clean(act), _LONGEST_ACT)
 
     def leave(self, turn: Running) -> None:
         """Write what the turn does now, when that has changed."""

@@ -19,6 +19,7 @@ from amiral.commands.registry import Parsed, Reply
 from amiral.config import FILE, find_home, load_settings, narrow
 from amiral.local.choice import chosen_project, named_project, with_port
 from amiral.local.drivers import described
+from amiral.local.owner import refuse_agents
 from amiral.local.terminal import answer, show
 from amiral.processes.peer import peer_of
 from amiral.projects.project import Project
@@ -52,6 +53,7 @@ def _start(parsed: Parsed, *, as_json: bool) -> Reply:
 
 def _serve_one(parsed: Parsed, *, as_json: bool) -> Reply:
     home = find_home(os.environ)
+    refuse_agents(home, "serve a project")
     settings = load_settings(home, os.environ)
     ensure_private_folder(home)
     name = str(parsed.arguments.get("name", "")) or os.environ.get(_NAME_VARIABLE, "")

@@ -23,6 +23,7 @@ from amiral.hub.app import SOCKET, Hub
 from amiral.hub.asking import Silent, ask
 from amiral.local.background import start_in_background
 from amiral.local.choice import chosen_project, with_port
+from amiral.local.owner import refuse_agents
 from amiral.local.terminal import answer, show
 from amiral.processes.spawn import Spawner
 from amiral.projects.project import Project
@@ -80,6 +81,7 @@ def _start(parsed: Parsed, *, as_json: bool) -> Reply:
 
 def _up(parsed: Parsed, *, as_json: bool) -> Reply:
     home = find_home(os.environ)
+    refuse_agents(home, "start amiral")
     settings = with_port(load_settings(home, os.environ), parsed)
     ensure_private_folder(home)
     port = parsed.arguments.get("port")

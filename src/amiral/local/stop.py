@@ -18,6 +18,7 @@ _USAGE = {
     "freeze": "amiral freeze [SCOPE]",
     "thaw": "amiral thaw [SCOPE]",
 }
+_PROJECT = ("-p", "--project")
 _OPTIONS_WITH_VALUE = ("--level", "--project", "-p")
 
 
@@ -112,7 +113,7 @@ def _grace_s() -> float:
 def _words(argv: list[str]) -> tuple[list[str], str]:
     """Part the words from the options; gives them and what `--level` says."""
     words: list[str] = []
-    level, left = str(KILL), list(argv)
+    level, project, left = str(KILL), "", list(argv)
     while left:
         word = left.pop(0)
         name, _, value = word.partition("=")
@@ -124,7 +125,17 @@ def _words(argv: list[str]) -> tuple[list[str], str]:
         elif name not in _OPTIONS_WITH_VALUE and word != "--json":
             raise Invalid(f"no option {word}", _USAGE[words[0]] if words else "amiral help")
         level = value if name == "--level" else level
-    return words, level
+        project = value if name in _PROJECT else project
+    return _scoped(words, project), level
+
+
+def _scoped(words: list[str], project: str) -> list[str]:
+    """Take the project named by `-p` for the scope; never stop more than was named."""
+    if not project or words[:1] == ["release"]:
+        return words
+    if len(words) > 1 and words[1].partition("/")[0] != project:
+        raise Invalid(f"-p names {project} and the scope is {words[1]}", _USAGE[words[0]])
+    return words if len(words) > 1 else [*words, project]
 
 
 def _say(line: str) -> None:

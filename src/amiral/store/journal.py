@@ -76,6 +76,10 @@ class Journal:
             raise
         return journal
 
+    def without_secrets(self, text: str) -> str:
+        """Take out of a text what may not be written down, as the journal does of its own."""
+        return self._redact.text(text) if self._redact else text
+
     @property
     def epoch(self) -> str:
         """Names this journal among all: places in another one mean nothing here (R52)."""

@@ -41,8 +41,16 @@ def type_in(words, text):
     client(words, "send-keys", "Enter")
 
 
+def comm(pid):
+    """Give a process's name, "" when it has ended meanwhile."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def sleepers(rig) -> list[int]:
-    return [pid for pid in rig.agents() if Path(f"/proc/{pid}/comm").read_text().strip() == "sleep"]
+    return [pid for pid in rig.agents() if comm(pid) == "sleep"]
 
 
 @pytest.fixture
@@ -87,7 +95,7 @@ def test_a_stop_of_one_worker_ends_its_terminal_at_every_level(slipped, level):
 def test_a_stop_works_with_the_project_process_dead_and_the_server_hung(slipped):
     slipped.kill()
     for pid in slipped.agents():
-        if Path(f"/proc/{pid}/comm").read_text().startswith("tmux"):
+        if comm(pid).startswith("tmux"):
             os.kill(pid, signal.SIGSTOP)
     report = slipped.run("emergency-stop", "--json").json()
     assert report["survivors"] == 0

@@ -104,8 +104,9 @@ def test_a_stop_works_with_the_project_process_dead_and_the_server_hung(slipped)
 
 def test_a_freeze_pauses_terminals_and_a_thaw_lets_them_go_on(slipped):
     assert slipped.run("freeze", "--json").code == 0
-    for pid in sleepers(slipped):
-        assert _state(pid) == "T", pid
+    frozen = sleepers(slipped)
+    assert frozen
+    until(lambda: {_state(pid) for pid in frozen} == {"T"}, "the rest of all")
     refused = slipped.run("terminal", "consultant", "--json")
     assert (refused.code, refused.json()["error"]["kind"]) == (6, "conflict")
     assert slipped.run("thaw", "--json").code == 0

@@ -6,6 +6,7 @@ what lives in that of a freeze, and turns a flag file into a stop. A project's p
 it is not touched. A hub that is wanted and gone is started again.
 """
 
+import contextlib
 import os
 import signal
 import sys
@@ -14,7 +15,7 @@ import time
 from amiral.base.home import home_folder, home_tag
 from amiral.safety.ending import end, living
 from amiral.safety.flag import Flag, flag_path, look_for_flag
-from amiral.safety.freeze import pause
+from amiral.safety.freeze import let_go, pause
 from amiral.safety.pulse import beat, pulse_of, take
 from amiral.safety.reviving import Reviving
 from amiral.safety.scope import Place, scope_at
@@ -48,6 +49,13 @@ class Guard:
         self._planted: tuple[int, int, int] | None = None
         self._complained: tuple[int, int, int] | None = None
         self._reviving = Reviving(place.home)
+        self._beats = 0
+
+    def show(self) -> None:
+        """Show that we live and look; a disk that refuses it keeps us from nothing."""
+        self._beats += 1
+        with contextlib.suppress(OSError):
+            beat(self.place.home, self._beats, self.told)
 
     def look(self) -> None:
         """Look once at flag and brake, and do what they say."""
@@ -57,6 +65,8 @@ class Guard:
         marks = self._brake.every()
         for mark in marks:
             self._obey(mark)
+            # One that takes long must not make us look like one that hangs.
+            self.show()
         known = {one.stop_id for one in marks}
         self._first_seen = {key: at for key, at in self._first_seen.items() if key in known}
         revived = self._reviving.look()
@@ -74,7 +84,7 @@ class Guard:
         except OSError as error:
             # Nothing is kept, so at least nothing lives on; the flag stays, to be heeded again.
             self._tell(f"the flag is there and the brake cannot be latched: {error}")
-            end(self.place, scope_at(self.place, "all"))
+            end(self.place, scope_at(self.place, "all"), self.show)
             return
         self._planted = flag.identity
         flag.remove()
@@ -84,11 +94,22 @@ class Guard:
         """Enforce one; a fault about it must not save what another one is about."""
         try:
             if mark.is_freeze:
-                pause(self.place, scope_at(self.place, mark.scope))
+                self._keep(mark)
             elif self._is_due(mark):
                 self._enforce(mark)
         except Exception as fault:  # noqa: BLE001 - the next look comes
             self._tell(f"✗ {mark.name}: {fault!r}")
+
+    def _keep(self, freeze: Stop) -> None:
+        """Pause what a freeze is about, and undo it when that was thawed meanwhile."""
+        scope = scope_at(self.place, freeze.scope)
+        pause(self.place, scope)
+        if not self._holds(freeze):
+            let_go(self.place, scope)
+
+    def _holds(self, mark: Stop) -> bool:
+        """Read the brake again: a person may have lifted it since this look began."""
+        return any(one.stop_id == mark.stop_id for one in self._brake.every())
 
     def _is_due(self, stop: Stop) -> bool:
         """A stop may give its gentle levels some time, counted from when it was first seen."""
@@ -97,9 +118,9 @@ class Guard:
 
     def _enforce(self, stop: Stop) -> None:
         scope = scope_at(self.place, stop.scope)
-        if not living(self.place, scope):
+        if not living(self.place, scope) or not self._holds(stop):
             return
-        done = end(self.place, scope)
+        done = end(self.place, scope, self.show)
         if done.killed or done.survivors:
             count, left = len(done.killed), len(done.survivors)
             self._tell(f"⛔ {stop.name}: killed {count} processes, {left} processes left")
@@ -117,6 +138,12 @@ def main() -> int:
     if lock is None:
         print(f"✗ {pulse_of(home).text}", file=sys.stderr)
         return 6
+    guard = Guard(place, os.path.abspath(flag_path()))
+    # What was the beat of the one before us is no sign of ours.
+    guard.show()
+    # What we start lies in no folder of anybody's, and finds the same home from there.
+    os.environ["AMIRAL_HOME"] = home
+    os.chdir("/")
     ended: list[int] = []
     # What it starts outlives it or is reaped by the kernel.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -127,19 +154,17 @@ def main() -> int:
     except OSError as error:
         print(f"the brake cannot be prepared: {error}", file=sys.stderr)
     print(f"guard of {home}: looks every {LOOK_S:.0f} s", flush=True)
-    guard, number = Guard(place, flag_path()), 0
     while not ended:
-        number += 1
-        _round(guard, number)
+        _round(guard)
         _rest(ended)
     os.close(lock)
     return 0
 
 
-def _round(guard: Guard, number: int) -> None:
+def _round(guard: Guard) -> None:
     try:
         guard.look()
-        beat(guard.place.home, number, guard.told)
+        guard.show()
     except Exception as fault:  # noqa: BLE001 - whatever it was, the next look comes
         print(f"✗ {fault!r}", file=sys.stderr, flush=True)
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from amiral.base.home import home_tag
+from amiral.processes.cgroup import cgroup_members, cgroups_under, is_frozen
 from amiral.testbench.rig import is_running, until
 
 # Leaves its session, its parents and its terminal; then ignores what asks it to end.
@@ -106,7 +108,7 @@ def test_a_freeze_pauses_terminals_and_a_thaw_lets_them_go_on(slipped):
     assert slipped.run("freeze", "--json").code == 0
     frozen = sleepers(slipped)
     assert frozen
-    until(lambda: {_state(pid) for pid in frozen} == {"T"}, "the rest of all")
+    assert [pid for pid in frozen if not is_at_rest(slipped, pid)] == []
     refused = slipped.run("terminal", "consultant", "--json")
     assert (refused.code, refused.json()["error"]["kind"]) == (6, "conflict")
     assert slipped.run("thaw", "--json").code == 0
@@ -137,5 +139,8 @@ def test_who_is_in_there_is_an_agent_for_amiral(rig):
     assert json.loads(told.read_text())["error"]["kind"] == "denied"
 
 
-def _state(pid):
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+def is_at_rest(rig, pid) -> bool:
+    """Tell whether a signal holds it, or the kernel with all of its cgroup."""
+    groups = filter(is_frozen, cgroups_under(home_tag(str(rig.home))))
+    state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return state == "T" or any(pid in cgroup_members(one) for one in groups)

@@ -74,6 +74,33 @@ async def test_what_is_spared_goes_on_and_what_is_below_it_does_not(yard):
     await yard.until(lambda: not any(is_at_rest(one.pid, grove) for one in paused))
 
 
+HAS_IT_GO_ON = """
+import os, signal, time
+child = os.fork() or time.sleep(1000)
+print(os.getpid(), child, flush=True)
+while True:
+    os.waitpid(child, os.WUNTRACED)
+    os.kill(child, signal.SIGCONT)
+"""
+
+
+async def test_a_child_whose_parent_has_it_go_on_comes_to_rest_all_the_same(yard, sleeper):
+    """As tmux does with what runs in its panes."""
+    env = {"AMIRAL_TAG": f"{yard.home_tag}:p1"}
+    parent = subprocess.Popen([*yard.PYTHON, HAS_IT_GO_ON], env=env, stdout=subprocess.PIPE)
+    try:
+        assert parent.stdout is not None
+        pids = {int(word) for word in parent.stdout.readline().split()}
+        grove = Grove([yard.home_tag])
+        for _ in range(20):
+            assert {one.pid for one in await asyncio.to_thread(grove.pause)} == pids
+            assert grove.moving() == set()
+            assert {one.pid for one in await asyncio.to_thread(grove.resume)} == pids
+    finally:
+        await asyncio.to_thread(grove.kill, 10.0)
+        parent.communicate()
+
+
 @pytest.mark.skipif(
     not os.access(cgroup.own_cgroup_folder() or "", os.W_OK), reason="no cgroup v2 of our own"
 )

@@ -81,6 +81,19 @@ def test_what_another_freeze_holds_is_not_let_go(fleet):
     fleet.until(lambda: not paused(mine))
 
 
+def test_what_stands_still_under_no_freeze_goes_on_by_a_thaw_too(fleet):
+    """A look of the guard at the moment of a thaw may leave that."""
+    freeze(fleet.place, "shop", "a moment", "owner")
+    freeze(fleet.place, "shop/worker-double", "first", "owner")
+    fleet.brake("shop-1").thaw("shop-1")
+    assert thaw(fleet.place, "shop").mark is None
+    fleet.until(lambda: not paused(fleet.pids("shop-1", "orphan")))
+    mine = set(fleet.pids("shop-1", "double"))
+    assert paused(mine) == mine
+    with pytest.raises(Conflict, match="shop-1 is not frozen"):
+        thaw(fleet.place, "shop")
+
+
 def test_r38_a_freeze_that_cannot_be_kept_pauses_nothing(fleet):
     (fleet.folder / "brake" / "marks").unlink()
     (fleet.folder / "brake" / "marks").mkdir()

@@ -3,9 +3,11 @@
 import json
 import os
 import time
+from pathlib import Path
 
 import pytest
 
+from amiral.processes.tree import identify, is_alive
 from amiral.safety.pulse import beat, pulse_of, take
 
 
@@ -47,6 +49,19 @@ def test_a_guard_that_looks_is_running(home, lock):
         "⛔ stop 7f: killed 3 processes",
     )
     assert pulse.text == f"guard running (process {os.getpid()})"
+
+
+def test_r30_the_process_that_beat_is_told_with_its_start(home, lock):
+    """Its number may be another's by the time somebody wants to end it."""
+    beat(home, 1, "")
+    assert pulse_of(home).process == identify(os.getpid())
+    file = Path(home, "guard", "beat.json")
+    fields = json.loads(file.read_text())
+    del fields["start"]
+    file.write_text(json.dumps(fields))
+    process = pulse_of(home).process
+    assert process is not None
+    assert not is_alive(process)
 
 
 def test_a_beat_without_a_lock_is_of_the_dead(home):

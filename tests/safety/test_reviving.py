@@ -60,7 +60,7 @@ def test_a_hub_that_is_gone_is_started_as_it_was_and_not_twice_at_once(home, por
     reviving = Reviving(str(home))
     assert "started again" in reviving.look()
     until_started(home, 1)
-    assert started(home) == [f"-m amiral hub --json{words}"]
+    assert started(home) == [f"-P -m amiral hub --json{words}"]
     assert reviving.look() == "", "the next try comes after a pause"
     log = home / HUB / "process.log"
     by = time.monotonic() + PATIENCE_S
@@ -83,4 +83,4 @@ def test_a_wish_that_cannot_be_read_is_one_without_a_port(home):
     (home / HUB / "wanted").write_text("; rm -rf /")
     assert Reviving(str(home)).look() != ""
     until_started(home, 1)
-    assert started(home) == ["-m amiral hub --json"]
+    assert started(home) == ["-P -m amiral hub --json"]

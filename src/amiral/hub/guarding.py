@@ -8,7 +8,7 @@ from amiral.base.clock import Clock
 from amiral.base.home import home_tag
 from amiral.guard import guard_command
 from amiral.processes.spawn import Spawner, Stdio
-from amiral.processes.tree import TAG_VARIABLE, identify, send, tagged
+from amiral.processes.tree import TAG_VARIABLE, send, tagged
 from amiral.safety.pulse import FOLDER, pulse_of
 from amiral.store.files import ensure_private_folder
 
@@ -34,7 +34,7 @@ class Guarding:
     def end(self) -> None:
         """End the guard, unless agents still run that somebody may want to stop."""
         pulse = pulse_of(str(self._home))
-        guard = identify(pulse.pid) if pulse.is_held else None
+        guard = pulse.process if pulse.is_held else None
         if guard is not None and not tagged(home_tag(str(self._home))):
             send(guard, signal.SIGTERM)
 
@@ -42,10 +42,9 @@ class Guarding:
         pulse = pulse_of(str(self._home))
         if not pulse.is_held:
             self._start()
-        elif pulse.age_s is not None and not pulse.is_running:
-            guard = identify(pulse.pid)
-            if guard is not None:
-                send(guard, signal.SIGKILL)
+        elif pulse.process is not None and pulse.age_s is not None and not pulse.is_running:
+            # What it names may be one that is dead, when another has the lock and no beat yet.
+            send(pulse.process, signal.SIGKILL)
 
     def _start(self) -> None:
         folder = self._home / FOLDER

@@ -9,11 +9,14 @@ import time
 from collections.abc import Iterable
 
 from amiral.processes import cgroup, tree
-from amiral.processes.proc import HAS_PROC, processes_now
+from amiral.processes.proc import HAS_PROC, look, processes_now
 from amiral.processes.tree import Identity, Killed
 
 _ROUNDS = 20
 _EMPTY_LOOKS = 2
+# How long the kernel may take to bring to rest what was told to stop.
+_SETTLE_S = 0.5
+_LOOK_S = 0.005
 
 
 class Grove:
@@ -95,16 +98,34 @@ class Grove:
         return frozen | enclosed
 
     def pause(self) -> set[Identity]:
-        """Stop all of it where it is, and return what was stopped; nothing slips away meanwhile."""
+        """Stop all of it where it is, and return what is stopped; nothing slips away meanwhile.
+
+        A parent may have a child go on that it saw stop (tmux does), so all must be seen at rest;
+        what is not within half a second is told by `moving`.
+        """
         paused: set[Identity] = set()
-        for _ in range(_ROUNDS):
-            fresh = tree.freeze_found(self.living) - paused
+        until = time.monotonic() + _SETTLE_S
+        while True:
+            living = self.living()
+            moving = self._moving(living)
+            for process in moving:
+                tree.send(process, signal.SIGSTOP)
             for group in self.groups:
                 cgroup.freeze_cgroup(group)
-            if not fresh:
-                break
-            paused |= fresh
-        return paused
+            if not moving or time.monotonic() > until:
+                return paused | living
+            if moving <= paused:
+                time.sleep(_LOOK_S)
+            paused |= moving
+
+    def moving(self) -> set[Identity]:
+        """Look which of it are held neither by a signal nor by the kernel."""
+        return self._moving(self.living())
+
+    def _moving(self, living: set[Identity]) -> set[Identity]:
+        frozen = (cgroup.cgroup_members(one) for one in self.groups if cgroup.is_frozen(one))
+        held = {pid for members in frozen for pid in members}
+        return {one for one in living if one.pid not in held and _is_moving(one)}
 
     def resume(self) -> set[Identity]:
         """Let all of it go on, and return what was let go."""
@@ -114,3 +135,10 @@ class Grove:
         for process in found:
             tree.send(process, signal.SIGCONT)
         return found
+
+
+def _is_moving(process: Identity) -> bool:
+    seen = look(process.pid)
+    if seen is None or not tree.is_same(process, seen):
+        return False
+    return not seen.is_dead and not seen.is_paused

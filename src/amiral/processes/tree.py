@@ -176,7 +176,7 @@ def kill_found(
     began = time.monotonic()
     met, empty = set[Identity](), 0
     while empty < _EMPTY_LOOKS and time.monotonic() - began < deadline_s:
-        found = freeze_found(find)
+        found = _freeze(find)
         for group in groups:
             cgroups.kill_cgroup(group)
         for process in found:
@@ -189,7 +189,7 @@ def kill_found(
     return Killed(met - survivors, survivors, took_ms)
 
 
-def freeze_found(find: Callable[[], set[Identity]]) -> set[Identity]:
+def _freeze(find: Callable[[], set[Identity]]) -> set[Identity]:
     """Stop what `find` gives by SIGSTOP until it gives nothing new, and return all of it."""
     frozen: set[Identity] = set()
     for _ in range(_FREEZE_ROUNDS):

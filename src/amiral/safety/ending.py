@@ -4,7 +4,7 @@ Never by a list of who should be there (S04): what is registered nowhere carries
 same.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from amiral.processes import cgroup
 from amiral.processes.grove import Grove
@@ -46,8 +46,11 @@ def grove_of(
     return Grove(tags, both, sorted(groups), spared)
 
 
-def end(place: Place, scope: Scope) -> Ending:
-    """Kill all of a scope, again when something was just being started."""
+def end(place: Place, scope: Scope, after_round: Callable[[], None] | None = None) -> Ending:
+    """Kill all of a scope, again when something was just being started.
+
+    A round takes some 10 s at the most; `after_round` is called after each.
+    """
     ending = Ending()
     for _ in range(_ROUNDS):
         grove = _now(place, scope)
@@ -55,6 +58,8 @@ def end(place: Place, scope: Scope) -> Ending:
         ending.killed |= {process.pid for process in done.killed}
         ending.survivors = set(done.survivors)
         ending.met |= grove.met
+        if after_round is not None:
+            after_round()
         if ending.survivors or not scope.worker or not living(place, scope):
             break
     return ending

@@ -7,18 +7,13 @@ an answer. Where there is a cgroup the kernel holds it, so that no signal of an 
 import time
 
 from amiral.base.errors import Broken, Conflict
-from amiral.processes import cgroup, tree
 from amiral.processes.grove import Grove
-from amiral.processes.proc import look
 from amiral.processes.tree import Identity
 from amiral.safety.ending import grove_of
 from amiral.safety.report import Paused
 from amiral.safety.scope import Place, Scope, scope_at, scope_named
 from amiral.safety.working import working
 from amiral.store.brake import Brake, BrakeError
-
-_SETTLE_S = 0.5
-_LOOK_S = 0.005
 
 
 def freeze(place: Place, text: str, reason: str, by: str) -> Paused:
@@ -35,14 +30,14 @@ def freeze(place: Place, text: str, reason: str, by: str) -> Paused:
         ) from error
     grove = _grove(place, scope)
     paused = grove.pause()
-    running = _still_running(paused, grove.groups)
-    return Paused(mark, scope, _shown(place, scope), len(paused), len(running))
+    return Paused(mark, scope, _shown(place, scope), len(paused), len(grove.moving()))
 
 
 def thaw(place: Place, text: str) -> Paused:
-    """Lift the freeze of exactly this scope; Conflict names what is frozen otherwise.
+    """Lift the freeze of exactly this scope; what another mark holds stays where it is.
 
-    What another freeze holds stays where it is.
+    What stands still there without any freeze, left by one that was lifted, goes on too. Conflict
+    names what is frozen otherwise when there is nothing of either.
     """
     scope = scope_named(place, text)
     brake = Brake(place.brake)
@@ -50,18 +45,27 @@ def thaw(place: Place, text: str) -> Paused:
     try:
         brake.thaw(scope.key)
     except BrakeError as error:
-        raise Conflict(str(error), "amiral status names what is frozen") from error
-    held = [scope_at(place, one.scope) for one in brake.every() if one.is_freeze]
-    groves = [_grove(place, one) for one in held]
-    spared = {process for one in groves for process in one.living()}
-    groups = {group for one in groves for group in one.groups}
-    let_go = _grove(place, scope, spared, groups).resume()
-    return Paused(mark, scope, _shown(place, scope), len(let_go), 0)
+        grove = _not_held(place, scope)
+        if mark is not None or not grove.living() - grove.moving():
+            raise Conflict(str(error), "amiral status names what is frozen") from error
+    return Paused(mark, scope, _shown(place, scope), len(let_go(place, scope)), 0)
+
+
+def let_go(place: Place, scope: Scope) -> set[Identity]:
+    """Have go on, and return, what of a scope no mark holds now."""
+    return _not_held(place, scope).resume()
 
 
 def pause(place: Place, scope: Scope) -> set[Identity]:
     """Pause what lives of a scope now, and return it; again and again does no harm."""
     return _grove(place, scope).pause()
+
+
+def _not_held(place: Place, scope: Scope) -> Grove:
+    """Leave out what a freeze holds, and what a stop is about to end."""
+    held = [_grove(place, scope_at(place, one.scope)) for one in Brake(place.brake).every()]
+    spared = {process for one in held for process in one.living()}
+    return _grove(place, scope, spared, {group for one in held for group in one.groups})
 
 
 def _grove(
@@ -75,24 +79,6 @@ def _grove(
     grove = grove_of(place, scope, sessions, shims | (spared or set()))
     grove.groups = tuple(one for one in grove.groups if one not in (groups or ()))
     return grove
-
-
-def _still_running(paused: set[Identity], groups: tuple[str, ...]) -> set[Identity]:
-    """Wait a moment until each has come to rest; gives those that have not."""
-    until = time.monotonic() + _SETTLE_S
-    while left := {one for one in paused if _runs(one)}:
-        frozen = (cgroup.cgroup_members(one) for one in groups if cgroup.is_frozen(one))
-        held = {pid for members in frozen for pid in members}
-        left = {one for one in left if one.pid not in held}
-        if not left or time.monotonic() > until:
-            break
-        time.sleep(_LOOK_S)
-    return left
-
-
-def _runs(process: Identity) -> bool:
-    seen = look(process.pid)
-    return seen is not None and not seen.is_paused and tree.is_alive(process)
 
 
 def _shown(place: Place, scope: Scope) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 The lock tells that one runs: the kernel drops it with its process (R30). The file beside it, of
 fixed size and overwritten in place, so that a full disk is no death, tells that it still looks
-(S09): sequence, boot id and monotonic time stand inside.
+(S09): sequence, boot id, pid, start time and monotonic time stand inside.
 """
 
 import fcntl
@@ -10,7 +10,7 @@ import json
 import os
 import time
 
-from amiral.processes.tree import boot_id
+from amiral.processes.tree import Identity, boot_id, identify
 
 FOLDER = "guard"
 
@@ -23,15 +23,26 @@ _PAUSE_S = 0.02
 
 
 class Pulse:
-    """What is known of the guard: `is_running`, or `hangs` when it lives and does not look."""
+    """What is known of the guard: `is_running`, or `hangs` when it lives and does not look.
 
-    __slots__ = ("age_s", "is_held", "pid", "told")
+    `process` is the one that beat last, None when no beat can be read. It may be dead by now, and
+    its number another's: signal it by this identity alone.
+    """
 
-    def __init__(self, pid: int, age_s: float | None, told: str, *, is_held: bool) -> None:
-        self.pid = pid
+    __slots__ = ("age_s", "is_held", "process", "told")
+
+    def __init__(
+        self, process: Identity | None, age_s: float | None, told: str, *, is_held: bool
+    ) -> None:
+        self.process = process
         self.age_s = age_s
         self.told = told
         self.is_held = is_held
+
+    @property
+    def pid(self) -> int:
+        """Its number for people, 0 when unknown."""
+        return self.process.pid if self.process else 0
 
     @property
     def is_running(self) -> bool:
@@ -67,10 +78,12 @@ def take(home: str) -> int | None:
 
 def beat(home: str, number: int, told: str) -> None:
     """Show that we look; `told` is the last thing done, in one short line."""
+    me = identify(os.getpid())
     fields = {
         "seq": number,
         "boot_id": boot_id(),
         "pid": os.getpid(),
+        "start": me.start if me else 0,
         "mono_s": round(time.monotonic(), 3),
         "told": told[:_LONGEST_TOLD],
     }
@@ -85,19 +98,21 @@ def beat(home: str, number: int, told: str) -> None:
 
 def pulse_of(home: str) -> Pulse:
     """Look whether a guard runs; never raises, changes nothing."""
-    pid, age_s, told = _last(home)
-    return Pulse(pid, age_s, told, is_held=is_held(os.path.join(home, FOLDER, _LOCK)))
+    process, age_s, told = _last(home)
+    return Pulse(process, age_s, told, is_held=is_held(os.path.join(home, FOLDER, _LOCK)))
 
 
-def _last(home: str) -> tuple[int, float | None, str]:
+def _last(home: str) -> tuple[Identity | None, float | None, str]:
     try:
         with open(os.path.join(home, FOLDER, _BEAT), "rb") as file:
             fields = json.loads(file.read(_SIZE))
         age_s = time.monotonic() - float(fields["mono_s"])
         is_ours = fields["boot_id"] == boot_id() and age_s > -1.0
-        return int(fields["pid"]), max(0.0, age_s) if is_ours else None, str(fields["told"])
+        # A guard of before there was a start time in it is no process that could be signalled.
+        process = Identity(str(fields["boot_id"]), int(fields["pid"]), int(fields.get("start", 0)))
+        return process, max(0.0, age_s) if is_ours else None, str(fields["told"])
     except (OSError, ValueError, LookupError, TypeError):
-        return 0, None, ""
+        return None, None, ""
 
 
 def is_held(path: str) -> bool:

@@ -76,7 +76,8 @@ def _wanted(home: str) -> str | None:
 
 
 def _start(home: str, port: str) -> int:
-    argv = [sys.executable, "-m", "amiral", "hub", "--json"]
+    # Nothing of whatever folder we are in may pass for a module of ours.
+    argv = [sys.executable, "-P", "-m", "amiral", "hub", "--json"]
     argv += ["--port", port] if port else []
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
     log = os.path.join(home, HUB, _LOG)

@@ -239,7 +239,8 @@ class App:
         self.sessions = Sessions(
             self.journal, self.clock, self.shims, seats, self.installed.drivers, place
         )
-        asking = Asking(judging(self.rights.permissions), self.settings.safety.approval_ttl_s)
+        judge = judging(self.rights.permissions, self.specwork.worktrees.holds)
+        asking = Asking(judge, self.settings.safety.approval_ttl_s)
         turns = Turns(
             self.journal,
             self.clock,

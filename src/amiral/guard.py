@@ -20,7 +20,7 @@ from amiral.safety.pulse import beat, pulse_of, take
 from amiral.safety.reviving import Reviving
 from amiral.safety.scope import Place, scope_at
 from amiral.store.brake import Brake
-from amiral.store.latch import Stop
+from amiral.store.latch import ALL, Stop
 
 LOOK_S = 2.0
 
@@ -84,7 +84,7 @@ class Guard:
         except OSError as error:
             # Nothing is kept, so at least nothing lives on; the flag stays, to be heeded again.
             self._tell(f"the flag is there and the brake cannot be latched: {error}")
-            end(self.place, scope_at(self.place, "all"), self.show)
+            end(self.place, scope_at(self.place, ALL), self.show)
             return
         self._planted = flag.identity
         flag.remove()

@@ -1,6 +1,5 @@
 """Which drivers there are and which of their CLIs this machine has; drivers are known here only."""
 
-import re
 from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -12,7 +11,7 @@ from amiral.agents.drivers import scripted
 from amiral.agents.drivers.claude import driver as claude
 from amiral.agents.drivers.codex import driver as codex
 from amiral.base.errors import AmiralError, Broken, NotFound
-from amiral.base.secret_names import is_reference
+from amiral.base.secret_names import is_reference, sounds_secret
 from amiral.base.settings import Settings
 from amiral.processes.spawn import Spawner
 from amiral.store.redact import Redactor
@@ -20,7 +19,6 @@ from amiral.store.references import Secrets
 
 _PREFERRED = ("claude", "codex")
 _LAST = "scripted"
-_SECRET = re.compile("KEY|TOKEN|SECRET|PASSW", re.IGNORECASE)
 
 
 def known_drivers() -> Mapping[str, Driver[Any]]:
@@ -83,7 +81,7 @@ class Installed:
             value
             for found in self._there()
             for name, value in found.env.items()
-            if name in found.login.variables or _SECRET.search(name)
+            if name in found.login.variables or sounds_secret(name)
             if not is_reference(value)
         ]
 

@@ -6,7 +6,7 @@ from amiral.permissions.sandbox import Cover, SandboxPlan
 from amiral.processes.covers import HIDDEN_FILE, HIDDEN_FOLDER, KEPT, shared_folders
 from amiral.processes.fence import Fence
 
-FENCE = Fence((("/p", 7),), 7, (80,), 4, "/p")
+FENCE = Fence((("/p", 7),), 7, (80,), "/p")
 COVERS = (
     Cover("/p/kept", is_folder=False, is_hidden=False),
     Cover("/p/.git", is_folder=True, is_hidden=False),
@@ -29,7 +29,7 @@ def test_in_a_box_shared_folders_are_hidden_and_the_plan_is_covered():
         ("/p/key", HIDDEN_FILE),
         ("/p/keys", HIDDEN_FOLDER),
     )
-    assert boxed == Fence((("/p", 7),), 7, (80,), 4, "/p", (*shared_folders(), *planned))
+    assert boxed == Fence((("/p", 7),), 7, (80,), "/p", (*shared_folders(), *planned))
 
 
 def test_without_a_plan_a_box_hides_shared_folders_still():

@@ -134,6 +134,40 @@ def test_a_change_that_does_not_say_what_it_is_about_may_delete_too():
     assert judge(permissions, worker(), asked("Edit", changes=[]), CWD).posture is DENY
 
 
+EVERYTHING = Permissions(ALLOW, ())
+GIT_HOOK, SETTINGS, AT_HOME = ".git/hooks/pre-commit", ".claude/settings.json", ".amiral/config/x"
+
+
+@pytest.mark.parametrize(
+    ("path", "in_folder", "in_worktree"),
+    [
+        (GIT_HOOK, DENY, DENY),
+        (SETTINGS, DENY, ALLOW),
+        (f"sub/{SETTINGS}", DENY, DENY),
+        (AT_HOME, ALLOW, ALLOW),
+        (f"sub/{AT_HOME}", DENY, DENY),
+        (".bashrc", DENY, DENY),
+        ("src/a", ALLOW, ALLOW),
+    ],
+)
+@pytest.mark.parametrize("tool", ["Write", "Edit", "patch", "delete"])
+def test_to_change_what_is_protected_by_its_name_is_denied_whatever_the_rules_say(
+    path, in_folder, in_worktree, tool
+):
+    judge_now = judging(lambda _: EVERYTHING, lambda cwd: cwd.startswith("/home/worktrees/"))
+    for cwd, posture in ((CWD, in_folder), ("/home/worktrees/dev", in_worktree)):
+        given: dict[str, object] = {"file_path": f"{cwd}/{path}"}
+        if tool in ("patch", "delete"):
+            deleted = {"deleted": True} if tool == "delete" else {}
+            given = {"changes": [{"path": "src/b"}, {"path": f"{cwd}/{path}", **deleted}]}
+        question = asked(tool if tool in ("Write", "Edit") else "Edit", **given)
+        found = judge_now(worker(), question, cwd)
+        assert found.posture is posture, found
+        assert found.reason.startswith("protected by its name") is (posture is DENY)
+    assert judge_now(worker(), asked("Read", file_path=path), CWD).posture is ALLOW
+    assert by_tools(worker(), asked("Write", file_path=path), CWD).posture is ALLOW
+
+
 def test_the_rule_is_named():
     found = judge(RULES, worker(), asked("Write", file_path="src/gen/a.py"), CWD)
     assert found.reason == "permissions.json:5: deny write src/gen/**"
@@ -171,7 +205,7 @@ def test_a_judge_asks_for_the_permissions_each_time_and_denies_when_they_cannot_
             raise Denied("permissions.json is wrong", "mend it")
         return RULES
 
-    judge_now = judging(permissions_of)
+    judge_now = judging(permissions_of, lambda _: False)
     question = asked("Read", file_path="a.py")
     assert judge_now(worker(), question, CWD).posture is ALLOW
     found = judge_now(worker(), question, CWD)

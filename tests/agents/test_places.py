@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from amiral.agents.places import Places, may_write
+from amiral.agents.places import Places
 from amiral.base import events as ev
 from amiral.base.errors import NotFound
 from amiral.processes.spawn import Spawner
@@ -48,21 +48,6 @@ def worktrees(tmp_path, root):
 @pytest.fixture
 def places(worktrees):
     return Places(worktrees)
-
-
-@pytest.mark.parametrize(
-    ("tools", "writes"),
-    [
-        ("all", True),
-        ((), False),
-        (("Read", "Grep", "Glob", "WebFetch"), False),
-        (("Read", "Edit"), True),
-        (("Bash(ls:*)",), True),
-        (("mcp__files",), True),
-    ],
-)
-def test_a_worker_writes_unless_all_its_tools_are_known_to_be_harmless(works, tools, writes):
-    assert may_write(works.make_worker(tools=tools)) is writes
 
 
 async def test_who_writes_has_a_worktree_and_who_reads_the_checkout(works, places, shop):
@@ -183,6 +168,19 @@ async def test_who_begins_to_write_in_a_shared_checkout_finds_no_other_cli_in_it
     assert (ended.session, ended.reason) == (first.session, "another writes in its folder")
     await works.ended(await works.post("again", "one"))
     assert works.row().resume_key == first.fresh_key
+
+
+async def test_who_begins_to_write_in_a_shared_checkout_leaves_those_who_read_their_sessions(works):
+    reader = works.make_worker("reader", tools=("Read",))
+    works.plan.workers = {"one": works.make_worker("one"), "reader": reader}
+    await works.open()
+    await works.ended(await works.post("quick", "reader"))
+    first = works.row()
+    assert (first.state, first.writes) == ("open", False)
+    await works.ended(await works.post("quick", "one"))
+    assert works.events(ev.SessionEnded) == []
+    await works.ended(await works.post("again", "reader"))
+    assert [one.session for one in works.events(ev.TurnStarted)][::2] == [first.session] * 2
 
 
 async def test_after_a_crash_the_running_writer_goes_on_and_one_that_comes_is_refused(works):

@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 
 from amiral.agents.declared import Rules, read_rules
-from amiral.agents.rights import Bounds, Footing, Right, Rights, words
+from amiral.agents.fencing import Bounds, Fencing, Footing, Right
+from amiral.agents.grants import words
+from amiral.agents.rights import Rights
 from amiral.base.errors import Denied
 from amiral.base.settings import Sandbox
 from amiral.permissions.projection import Enforcement
@@ -266,14 +268,14 @@ async def test_s3_27_what_a_worker_reads_is_what_was_compiled(home, works, root)
 
 
 async def test_of_a_folder_that_is_gone_nothing_is_kept(home, works, root, tmp_path):
-    rights = made(home, rules("allow"))
-    right = await rights.of(works.make_worker())
+    right = await made(home, rules("allow")).of(works.make_worker())
     other = tmp_path / "other"
     other.mkdir()
-    rights.compile(right, Footing(other, ()))
+    fencing = Fencing(Sandbox(), home)
+    fencing.compile(right, Footing(other, ()))
     other.rmdir()
-    rights.compile(right, Footing(root, ()))
-    assert list(rights._trees) == [str(root)]
+    fencing.compile(right, Footing(root, ()))
+    assert list(fencing._trees) == [str(root)]
 
 
 def test_bits_are_told_in_words():

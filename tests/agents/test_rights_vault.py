@@ -6,7 +6,8 @@ import os
 import pytest
 
 from amiral.agents.declared import read_rules
-from amiral.agents.rights import Footing, Rights
+from amiral.agents.fencing import Footing
+from amiral.agents.rights import Rights
 from amiral.base.errors import Denied
 from amiral.base.settings import Sandbox
 from amiral.processes import fence as kernel

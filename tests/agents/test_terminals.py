@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import shlex
+import subprocess
 
 import pytest
 
@@ -31,9 +33,21 @@ async def opened(works, name="dev"):
     return await works.inbox.open_terminal(works.plan.workers[name])
 
 
+def client(terminal, *words):
+    """Be the person's own client, as the attach command is."""
+    told = shlex.split(terminal.attach)
+    before = told[1 : told.index("attach")]
+    return subprocess.run([*before, *words], capture_output=True, text=True, check=True)
+
+
+def types(terminal, text):
+    client(terminal, "send-keys", "-l", text)
+    client(terminal, "send-keys", "Enter")
+
+
 async def shows(terminal, text):
     for _ in range(1000):
-        screen = await terminal.screen()
+        screen = client(terminal, "capture-pane", "-p").stdout
         if text in screen:
             return screen
         await SystemClock().sleep(0.01)
@@ -42,7 +56,7 @@ async def shows(terminal, text):
 
 async def run(terminal, command):
     """Have a command run by the shell in there; gives what it prints."""
-    await terminal.send(f"clear; {command}; echo en''d")
+    types(terminal, f"clear; {command}; echo en''d")
     return await shows(terminal, "end\n")
 
 
@@ -83,7 +97,7 @@ async def test_it_ends_when_the_person_leaves_its_program(works):
     await works.open()
     terminal = await opened(works)
     message = await works.post()
-    await terminal.send("exit")
+    types(terminal, "exit")
     assert (await works.ended(message)).outcome == "done"
     assert not works.inbox.has_terminal("dev")
     assert not (works.sessions_folder / "terminal-dev").exists()
@@ -92,7 +106,7 @@ async def test_it_ends_when_the_person_leaves_its_program(works):
 async def test_one_that_has_just_ended_is_opened_anew(works):
     await works.open()
     terminal = await opened(works)
-    await terminal.send("exit")
+    types(terminal, "exit")
     await works.until(lambda: not terminal.is_open, "the end")
     again = await opened(works)
     assert "here" in await run(again, "echo here")

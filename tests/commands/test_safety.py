@@ -22,6 +22,7 @@ async def test_a_member_may_stop_and_only_the_owner_release(desk):
     assert (await desk.ask("release", stop.stop_id)).data == {
         "stop_id": stop.stop_id,
         "released": True,
+        "still_on": [],
     }
     assert desk.brake.state() is None
 
@@ -45,7 +46,8 @@ async def test_s01_a_stop_of_one_project_or_worker_by_name_latches_that_alone(de
     here, other = Brake(desk.home / "brake", desk.project.id), Brake(desk.home / "brake", "x")
     assert [mark.stop_id for mark in here.here()] == [whole["stop_id"], one["stop_id"]]
     assert (other.state(), desk.brake.state()) == (None, None)
-    await desk.ask("release", whole["stop_id"])
+    lifted = await desk.ask("release", whole["stop_id"])
+    assert f"  ⛔ stop {one['stop_id']} is on for shop/developer: amiral release" in lifted.text
     held = here.state("developer")
     assert held is not None
     assert (here.state(), held.stop_id) == (None, one["stop_id"])

@@ -54,6 +54,11 @@ class Told:
     async def help(self, caller, command=""):
         return Reply("only text")
 
+    @command("emergency-stop")
+    async def emergency_stop(self, caller, scope="", level=3):
+        self.calls.append((caller.role, "emergency-stop", scope, level))
+        return Reply("stopped", {"stopped_by": self.name})
+
     @command("events")
     async def events(self, caller, *, follow=False, since=0):
         return Reply()

@@ -29,6 +29,7 @@ async def main(home: Path, beat: str) -> None:
         tell,
         float(beat),
         lambda one: [sys.executable, str(CHILD), str(home), one.id, one.name, one.path, beat],
+        str,
     )
     await supervisor.run()
 

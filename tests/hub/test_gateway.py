@@ -131,6 +131,19 @@ async def test_the_owner_says_something_to_a_project_as_to_itself(hub, child):
     assert child.told.calls == [(Role.OWNER, "say", "hi")]
 
 
+async def test_p03_a_stop_from_a_projects_page_is_carried_out_by_the_hub(hub, child):
+    path, body = "/p/shop/api/commands/emergency-stop", b'{"scope": "shop", "level": 2}'
+    assert (await hub.post_to(path, body)).json() == {"stopped_by": "hub"}
+    assert hub.told.calls == [(Role.OWNER, "emergency-stop", "shop", 2)]
+    for name in ("release", "freeze", "thaw"):
+        answer = await hub.post_to(f"/p/shop/api/commands/{name}", b'{"stop_id": "1"}')
+        assert answer.json()["error"]["kind"] in ("unavailable", "usage"), "not handed on"
+    assert (await hub.post_to(path.replace("shop", "none"), b"{}")).status == 404
+    assert (await hub.post_to(path.replace("shop/", "shop%2F"), b"{}")).status == 404
+    assert child.told.calls == []
+    assert len(hub.told.calls) == 1
+
+
 async def test_no_other_method_passes(hub, child):
     for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "CONNECT", "TRACE"):
         answer = await hub.ask(method, "/p/shop/api/commands/say", hub.write_headers(), SAY)
@@ -158,8 +171,8 @@ async def test_r51_an_agent_at_the_hubs_socket_is_not_handed_on_as_the_owner(
         shown = {"cookie": hub.cookie}
         for path in ("/", "/p/shop", "/p/shop/", "/p/shop/api/stream", "/api/master/status"):
             assert (await hub.ask("GET", path, shown, unix=True)).status == 403, path
-        write = hub.write_headers()
-        for path in ("/p/shop/api/commands/say", "/p/shop/api/commands/help"):
+        write, commands = hub.write_headers(), "/p/shop/api/commands"
+        for path in (f"{commands}/say", f"{commands}/help", f"{commands}/emergency-stop"):
             assert (await hub.ask("POST", path, write, SAY, unix=True)).status == 403, path
         help_ = await hub.ask("POST", "/api/commands/help", write, b"{}", unix=True)
         assert help_.status == 200, "what agents may, they may"

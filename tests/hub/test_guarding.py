@@ -57,6 +57,17 @@ async def test_a_guard_is_started_and_a_killed_one_replaced(guarding):
     await until(lambda: one.is_guarded() and pulse_of(str(home)).pid != first)
 
 
+async def test_what_the_guard_prints_is_kept_within_bounds():
+    with tempfile.TemporaryDirectory(prefix="amiral-") as folder:
+        log = Path(folder) / "guard" / "guard.log"
+        log.parent.mkdir(mode=0o700)
+        log.write_bytes(b"x" * (5 << 20) + b"\nthe last line\n")
+        guarding = Guarding(Path(folder), Spawner(Brake(folder), ""), SystemClock())
+        os.close(guarding.output.open())
+        assert log.stat().st_size == 0
+        assert log.with_suffix(".log.1").read_bytes().endswith(b"the last line\n")
+
+
 async def test_the_guard_stays_as_long_as_agents_of_this_home_run(guarding):
     home, one = guarding
     await until(one.is_guarded)

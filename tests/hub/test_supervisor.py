@@ -46,7 +46,7 @@ class Host:
         self.clock = SystemClock()
         self.told: list = []
         self.tasks: list[tuple[Supervisor, asyncio.Task]] = []
-        self.beat_s, self.program = 60.0, CHILD
+        self.beat_s, self.program, self.redact = 60.0, CHILD, str
 
     def project(self, name="shop"):
         (self.folder / name).mkdir()
@@ -76,6 +76,7 @@ class Host:
             tell or keep,
             beat_s or self.beat_s,
             self.argv,
+            self.redact,
         )
         self.tasks.append((supervisor, asyncio.create_task(supervisor.run())))
         return supervisor
@@ -681,6 +682,16 @@ async def test_what_a_process_prints_is_kept_within_bounds(host):
     assert log.stat().st_size < 1 << 20
     assert log.with_suffix(".log.1").read_bytes().endswith(b"the last line\n")
     assert log.with_suffix(".log.1").stat().st_size == 1 << 20
+
+
+async def test_r50_secrets_are_taken_out_of_the_last_words_before_anybody_is_told(host):
+    shop = host.project()
+    host.redact = lambda text: text.replace("broke", "[redacted]")
+    host.order(shop, "exit 3")
+    host.begin()
+    (died, *_) = await host.until(lambda: host.heard(ev.ChildDied))
+    assert died.signature == "exit 3: it [redacted]"
+    assert "it [redacted]" in host.states()["shop"].reason
 
 
 class KilledHub:

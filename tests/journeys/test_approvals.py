@@ -109,6 +109,18 @@ def test_what_no_rule_asks_about_is_done_without_a_word(shop):
     assert [one["allowed"] for one in rig.told("PermissionAnswered")] == [True]
 
 
+@pytest.mark.parametrize("path", [".git/hooks/pre-commit", ".claude/settings.json"])
+def test_what_runs_later_is_not_changed_though_every_change_is_allowed(shop, path):
+    """The answer is that of `permissions check`."""
+    rig = shop(f"turns: [{{use: {{tool: write, args: {{path: {path}, text: x}}}}}}, {{say: ok}}]")
+    assert rig.ask("say", "/w:tester go on").json()["outcome"] == "done"
+    (refused,) = rig.told("ToolRefused")
+    check = rig.run("permissions", "check", "write", path, "--worker", "tester", "--json").json()
+    assert refused["reason"] == check["reason"]
+    assert check["reason"].startswith("protected by its name")
+    assert effects(rig) == []
+
+
 def test_no_answer_is_a_no(shop):
     rig = shop(more="[safety]\napproval_ttl_s = 1\n")
     message = rig.post("/w:tester push it")

@@ -1,9 +1,12 @@
 """The journeys of a whole fleet: up, kills of hub, child and guard, stop, down."""
 
+import http.client
 import json
 import os
 import signal
+import socket
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,8 @@ import pytest
 from amiral.testbench.rig import is_running, until
 
 PROJECTS = ("shop", "till", "barn")
-SLOW = 'turns: [{match: slow, hang: 3, say: "Slowly answered."}]'
+MOST_S = 10.0
+SLOW = 'turns: [{match: slow, hang: 3, say: "Slowly answered."}, {match: forever, hang: 300}]'
 
 
 class Fleet:
@@ -111,6 +115,7 @@ def test_a_second_up_only_adds_what_is_missing(fleet):
     added = fleet.rig.run("up", str(farm), "--json", cwd=Path("/"))
     assert added.code == 0, added
     assert added.json()["url"].startswith("http://127.0.0.1:")
+    assert any(one.startswith("scripted ") for one in added.json()["found"])
     assert fleet.states()["farm"] == "running"
     assert fleet.hub() == hub
     second = fleet.ask("hub")
@@ -143,6 +148,71 @@ def test_p03_after_a_stop_nothing_starts_and_the_stop_is_named(fleet):
     assert set(fleet.states().values()) == {"stopped"}
     assert fleet.ask("release", stop_id).code == 0
     assert fleet.ask("say", "-p", "till", "/c hello").json()["outcome"] == "done"
+
+
+def busy_and_hung(fleet):
+    """Put an agent to work and have its project's process hang; gives both numbers."""
+    fleet.ask("say", "-p", "shop", "--wait", "0", "/c forever")
+    until(lambda: "MessageSeen" in events(fleet), "the turn")
+    shop, agents = fleet.children()["shop"]["pid"], list(fleet.rig.agents())
+    assert agents
+    os.kill(shop, signal.SIGSTOP)
+    return shop, agents
+
+
+@pytest.mark.parametrize("surface", ["page", "socket"])
+def test_p03_with_a_projects_process_hung_a_stop_from_its_page_goes_by_the_hub(fleet, surface):
+    shop, _ = busy_and_hung(fleet)
+    for name in ("till", "barn"):
+        os.kill(fleet.children()[name]["pid"], signal.SIGSTOP)
+    press = by_page if surface == "page" else by_socket
+    began = time.monotonic()
+    stopped = press(fleet, "emergency-stop", {})
+    assert stopped["survivors"] == 0
+    assert stopped["was_doing"] == ["shop/consultant"]
+    assert time.monotonic() - began < MOST_S
+    assert fleet.rig.agents() == {}
+    assert is_running(shop), "a project's process is no agent"
+    assert press(fleet, "release", {"stop_id": stopped["stop_id"]})["released"]
+    frozen = press(fleet, "freeze", {"scope": "shop"})
+    assert frozen["scope"] == "shop"
+    assert press(fleet, "thaw", {"scope": "shop"})["freeze_id"] == frozen["freeze_id"]
+
+
+def test_down_with_agents_ends_a_process_that_hangs_and_its_agents(fleet):
+    shop, agents = busy_and_hung(fleet)
+    down = fleet.ask("down", "--agents")
+    assert (down.code, down.json()["left"]) == (0, [])
+    assert [pid for pid in (shop, *agents) if is_running(pid)] == []
+    assert fleet.rig.agents() == {}
+    until(lambda: not is_running(fleet.guard()), "the end of the guard: it watches over nobody")
+
+
+def by_page(fleet, name, values):
+    """Post as the page of a project does."""
+    connection = http.client.HTTPConnection("localhost", timeout=MOST_S)
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.settimeout(MOST_S)
+    connection.sock.connect(str(fleet.home / "run" / "hub.http.sock"))
+    headers = {"Content-Type": "application/json"}
+    connection.request("POST", f"/p/shop/api/commands/{name}", json.dumps(values), headers)
+    answer = connection.getresponse()
+    told = json.loads(answer.read())
+    connection.close()
+    assert answer.status == 200, told
+    return told
+
+
+def by_socket(fleet, name, values):
+    """Ask the hub over its socket, as a program does."""
+    with socket.socket(socket.AF_UNIX) as link:
+        link.settimeout(MOST_S)
+        link.connect(str(fleet.home / "run" / "hub.sock"))
+        argv = [name, *values.values(), "--json"]
+        link.sendall(json.dumps({"argv": argv, "cwd": "/"}).encode() + b"\n")
+        told, ended = map(json.loads, link.makefile("rb"))
+    assert ended == {"exit": 0}, told
+    return json.loads(told["out"])
 
 
 def test_an_agent_may_ask_the_hub_nothing(yard, tmp_path):

@@ -28,6 +28,8 @@ def test_the_address_it_tells_opens_the_page_and_is_written_nowhere(rig):
     assert told["projects"][0]["path"] == str(rig.project)
     assert is_running(told["pid"])
     assert told["missing"] == []
+    assert told["found"][:2] == ["claude (not installed)", "codex (not installed)"]
+    assert "no agent CLI found: the scripted worker answers" in told["notices"]
     code = told["url"].partition("?code=")[2]
     files = [path for path in rig.home.rglob("*") if path.is_file()]
     assert not [path for path in files if code.encode() in path.read_bytes()]
@@ -43,10 +45,11 @@ def test_the_address_it_tells_opens_the_page_and_is_written_nowhere(rig):
 
 def test_people_read_where_to_look(rig):
     started = rig.run("up", str(rig.project), "--detach")
-    first, second, *notices = started.out.split("\n")
+    first, found, second, *notices = started.out.split("\n")
     assert first.startswith("✓ amiral serves shop: process ")
+    assert found.startswith("  found claude (not installed) · codex (not installed) · scripted")
     assert second.startswith("  open http://127.0.0.1:")
-    assert notices == [""]
+    assert notices == ["  notice no agent CLI found: the scripted worker answers", ""]
 
 
 def test_the_port_is_handed_on(rig):

@@ -2,11 +2,15 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from amiral.base.ids import digest
+from amiral.testbench.rig import until
 
 KEY = "sk-dummy-0123456789abcdef"
 
@@ -26,11 +30,19 @@ class Place:
         path.write_text(text)
         path.chmod(0o755)
 
+    @property
+    def environ(self):
+        own = {"AMIRAL_HOME": str(self.home), "AMIRAL_CLIS": str(self.root / "clis")}
+        return {**os.environ, **own}
+
+    def begin(self, *argv: str) -> subprocess.Popen[bytes]:
+        command = (sys.executable, "-m", "amiral", *argv)
+        return subprocess.Popen(command, env=self.environ, stdin=subprocess.PIPE)
+
     def run(self, *argv: str, stdin=KEY) -> subprocess.CompletedProcess:
-        environ = {"AMIRAL_HOME": str(self.home), "AMIRAL_CLIS": str(self.root / "clis")}
         return subprocess.run(
             (sys.executable, "-m", "amiral", *argv),
-            env={**os.environ, **environ},
+            env=self.environ,
             input=stdin,
             capture_output=True,
             text=True,
@@ -53,6 +65,28 @@ def test_a_key_on_stdin_is_handed_to_codex_in_its_folder(place):
     assert 'cli_auth_credentials_store" = "file"' in (place.login / "config.toml").read_text()
     assert place.login.stat().st_mode & 0o777 == 0o700
     assert KEY not in ran.stdout + ran.stderr
+
+
+def test_r36_under_a_stop_nobody_logs_in(place):
+    place.program("#!/bin/sh\ntouch called\n")
+    stop = json.loads(place.run("emergency-stop", "--json").stdout)["stop_id"]
+    ran = place.run("login", "codex")
+    assert ran.returncode == 6
+    assert f"amiral release {stop}" in ran.stderr
+    assert not (place.login / "called").exists()
+
+
+def test_p03_a_stop_ends_a_login_with_what_it_started(place):
+    place.program("#!/bin/sh\nsleep 600 &\necho $! >child; echo $AMIRAL_TAG >tag; cat\n")
+    with place.begin("login", "codex") as login:
+        tag = place.login / "tag"
+        until(lambda: tag.exists() and tag.read_text(), "its tag")
+        assert tag.read_text().startswith(f"{digest(str(place.home))}::login-")
+        report = json.loads(place.run("emergency-stop", "--json").stdout)
+        assert report["survivors"] == 0
+        child = int((place.login / "child").read_text())
+        assert {login.pid, child} <= set(report["killed"])
+        assert login.wait(timeout=10) == -signal.SIGKILL
 
 
 def test_its_failure_is_ours(place):

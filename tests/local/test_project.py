@@ -229,10 +229,8 @@ def test_a_skill_of_the_library_is_proposed_copied_and_trusted(yard):
     assert Trust(yard.home).in_force(project, "skills/tea.md").state is State.TRUSTED
 
 
-def test_a_bots_token_is_a_name_in_the_vault_and_nothing_is_written_for_it(yard):
-    yard.file("answers.toml", "[chat]\ntelegram = true\n")
-    told = yard.new().json()
-    assert told["secrets"] == [f"telegram/{told['project']['id']}"]
+def test_no_secret_is_asked_for_or_written(yard):
+    assert yard.new().code == 0
     assert not list(yard.code.rglob(".env*"))
     assert not (yard.home / "vault").exists()
 
@@ -252,7 +250,7 @@ def test_an_agent_can_neither_set_up_nor_remove_nor_deploy(yard):
     assert (yard.code / "tea" / "AGENTS.md").exists()
 
 
-INTERVIEW = "Tea\nrust\nvi\n-\n" + "?\nmake test\n\nmaybe\ny\n-\nclaud\ncodex\n\n\n\nasking\n"
+INTERVIEW = "Tea\nrust\nvi\n-\n" + "?\nmake test\n\nmaybe\ny\n-\nclaud\ncodex\n\n\nasking\n"
 
 
 def test_a_person_is_asked_step_by_step_and_helped(yard):

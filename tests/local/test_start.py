@@ -1,8 +1,6 @@
-"""What `amiral up` refuses before anything is started, and how it names itself."""
+"""What `amiral up` refuses before anything is started."""
 
 import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -59,23 +57,3 @@ def test_a_home_too_deep_for_a_socket_is_refused_before_anything_is_started(
     code, _, err = run(capsys, str(place.folder("shop")))
     assert (code, "choose a shorter AMIRAL_HOME" in err) == (2, True)
     assert not (home / "run").exists()
-
-
-def test_the_command_is_named_as_it_was_typed(tmp_path):
-    program = tmp_path / "bin" / "amiral"
-    program.parent.mkdir()
-    program.write_text("")
-    tell = (
-        "import sys; from amiral.local.start import _command\n"
-        "sys.argv[0] = sys.argv[1]; print(_command())"
-    )
-    for path, shown in ((str(program.parent), "amiral"), ("/nowhere", "bin/amiral")):
-        ran = subprocess.run(
-            [sys.executable, "-c", tell, str(program)],
-            env={"PATH": path},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert ran.stdout == f"{shown}\n"

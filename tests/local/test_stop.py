@@ -48,10 +48,32 @@ def test_a_stop_is_on_from_now_and_lifted_by_its_name_alone(home, capsys):
     assert report["stop_id"] in error["error"]["message"]
     assert told(capsys, "release", report["stop_id"]) == (
         0,
-        {"stop_id": report["stop_id"], "released": True},
+        {"stop_id": report["stop_id"], "released": True, "still_on": []},
     )
     assert in_force(home) == ""
     assert told(capsys, "release", report["stop_id"])[0] == 6
+
+
+def test_p03_a_release_of_an_unreadable_latch_says_what_is_still_on(home, capsys):
+    brake = Brake(home / "brake")
+    brake.prepare()
+    kept = brake.engage("x", "owner", 1, "shop-1/dev")
+    frozen = brake.freeze("x", "owner", 1)
+    for as_json in (False, True):
+        (home / "brake" / "latch").write_bytes(b"")
+        if as_json:
+            code, answer = told(capsys, "release", "unknown")
+            assert (code, [one["stop_id"] for one in answer["still_on"]]) == (
+                0,
+                [kept.stop_id, frozen.stop_id],
+            )
+        else:
+            code, out, _ = run(capsys, "release", "unknown")
+            assert out.splitlines() == [
+                "✓ released stop unknown",
+                f"  ⛔ stop {kept.stop_id} is on for shop-1/dev: amiral release {kept.stop_id}",
+                f"  ⏸ freeze {frozen.stop_id} is on: amiral thaw",
+            ]
 
 
 def test_people_are_told_in_two_lines(home, capsys):

@@ -46,7 +46,7 @@ async def test_capabilities_are_gone_before_anything_is_started(pen):
 async def test_without_the_fence_nothing_is_done(pen):
     done: list[int] = []
     with pytest.raises(Denied):
-        behind(pen.fence(min_abi=99), lambda: done.append(1)).result()
+        behind(pen.fence(root="/nowhere"), lambda: done.append(1)).result()
     assert done == []
 
 
@@ -65,7 +65,9 @@ async def test_what_nobody_waits_for_any_more_is_undone(pen):
 
 async def test_what_was_not_done_needs_no_undoing(pen):
     undone: list[object] = []
-    waiting = asyncio.create_task(awaited(behind(pen.fence(min_abi=99), object), undone.append))
+    waiting = asyncio.create_task(
+        awaited(behind(pen.fence(root="/nowhere"), object), undone.append)
+    )
     await asyncio.sleep(0)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -10,21 +10,20 @@ from amiral.processes import landlock
 from amiral.processes.fence import (
     DEVICE,
     EXECUTE,
-    LEAST_ABI,
     READ,
     WRITE,
     Fence,
     system_grants,
 )
 
-WHOLE = {"grants": [["/one", 1]], "fenced": 3, "ports": [80], "min_abi": 6, "root": "/one"}
+WHOLE = {"grants": [["/one", 1]], "fenced": 3, "ports": [80], "root": "/one"}
 
 
 @pytest.mark.parametrize(
     "fence",
     [
         Fence((), 0),
-        Fence((("/one", 1), ("/\udcff\n", 63)), 63, (), 6, "/one"),
+        Fence((("/one", 1), ("/\udcff\n", 63)), 63, (), "/one"),
         Fence((("/one", 7),), 3, (1, 65535)),
         Fence((("/one", 7),), 3, covers=(("/one/kept", 1), ("/one/hidden", 3))),
         Fence((("/one", 7),), 3, has_unix=True),
@@ -39,7 +38,6 @@ def test_a_fence_travels_as_json(fence):
 
 def test_what_a_fence_does_not_say_is_as_when_it_is_made():
     assert Fence.from_json({"grants": [], "fenced": 1, "ports": None}) == Fence((), 1)
-    assert Fence((), 1).min_abi == LEAST_ABI
     assert Fence((), 1) != Fence((), 1, ports=())
 
 
@@ -59,7 +57,6 @@ def test_what_a_fence_does_not_say_is_as_when_it_is_made():
         {"ports": 80},
         {"ports": [65536]},
         {"ports": ["80"]},
-        {"min_abi": None},
         {"root": None},
         {"covers": None},
         {"covers": [["kept", 1]]},

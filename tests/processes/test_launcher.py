@@ -72,10 +72,10 @@ async def test_s4_a_pane_that_a_terminal_server_starts_is_fenced(pen):
         ("[]", "a fence has grants"),
         ('{"grants": [["in", 1]], "fenced": 1, "ports": null}', "a grant is"),
         ("[" * 100_000, "the fence cannot be put up: "),
-        ('{"grants": [], "fenced": 1, "ports": null, "min_abi": 99}', "needs 99"),
+        ('{"grants": [], "fenced": 1, "ports": null, "root": "/x"}', "/x: there is no"),
         ("\udcff", "the fence cannot be put up: "),
     ],
-    ids=["torn", "empty", "more", "no fence", "relative", "nested", "too new", "no text"],
+    ids=["torn", "empty", "more", "no fence", "relative", "nested", "no root", "no text"],
 )
 async def test_a_fence_that_cannot_be_read_or_put_up_runs_nothing(pen, text, why):
     path = written(pen)
@@ -86,6 +86,19 @@ async def test_a_fence_that_cannot_be_read_or_put_up_runs_nothing(pen, text, why
     assert why in ran.err.decode()
     assert ran.err.count(b"\n") == 1
     assert not (pen.inside / "ran").exists()
+
+
+@pytest.mark.parametrize(("has", "ports", "needs"), [(2, None, 3), (3, (80,), 4)])
+async def test_f10_a_kernel_too_old_for_the_fence_runs_nothing(pen, has, ports, needs):
+    """The kernel is made to answer as an older one does."""
+    answer = f"inject=landlock_create_ruleset:retval={has}"
+    older = ["strace", "-f", "-qqq", "-o", "/dev/null", "-e", "trace=landlock_create_ruleset"]
+    path, ran = written(pen, pen.fence(ports=ports)), pen.inside / "ran"
+    command = launcher(str(path), ("touch", str(ran)))
+    done = await pen.run_freely(*older, "-e", answer, *command)
+    assert (done.code, ran.exists()) == (126, False)
+    assert f"Landlock ABI {has}, the fence needs {needs}" in done.err.decode()
+    assert (await pen.run_freely(*command)).code == 0
 
 
 @pytest.mark.parametrize("mode", [0o602, 0o620, 0o666])

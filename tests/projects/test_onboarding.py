@@ -32,7 +32,6 @@ PROPOSED = Answers(
     skills=("web",),
     cli="",
     active="developer",
-    telegram=False,
     members={},
     rights="guarded",
 )

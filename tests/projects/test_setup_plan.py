@@ -1,4 +1,4 @@
-"""What is made of the answers: whole files, settings, and the names of secrets (S1.29)."""
+"""What is made of the answers: whole files and settings (S1.29)."""
 
 import json
 
@@ -20,7 +20,6 @@ FULL = Answers(
     skills=("web",),
     cli="codex",
     active="consultant",
-    telegram=True,
     members={"telegram:1": "viewer"},
     rights="guarded",
 )
@@ -30,7 +29,6 @@ BARE = Answers(
     skills=(),
     cli="",
     active="developer",
-    telegram=False,
     members={},
     rights="open",
 )
@@ -47,7 +45,6 @@ def test_everything_answered_is_somewhere():
         assert word in told["AGENTS.md"]
     assert told["CLAUDE.md"] == "@AGENTS.md\n"
     assert "codex; consultant active" in told["MANIFEST.md"]
-    assert "terminal and Telegram" in told["MANIFEST.md"]
     rows = json.loads(told[".amiral/config/workers_registry.json"])["workers"]
     assert [row["driver"] for row in rows] == ["codex", "codex"]
     roles = json.loads(told[".amiral/config/project_roles.json"])
@@ -61,7 +58,6 @@ def test_everything_answered_is_somewhere():
         "deploy": "make ship",
         "members": {"telegram:1": "viewer"},
     }
-    assert plan.secrets == (f"telegram/{PROJECT.id}",)
     assert plan.makes_repository
 
 
@@ -72,11 +68,7 @@ def test_what_was_not_answered_leaves_nothing():
     assert told["AGENTS.md"].startswith("# tea\n\n`.amiral/`")
     assert "the first CLI found" in told["MANIFEST.md"]
     assert json.loads(told[".amiral/config/workers_registry.json"]) == json.loads(REGISTRY)
-    assert (plan.settings, plan.secrets, plan.makes_repository) == (
-        {"path": "/code/tea"},
-        (),
-        False,
-    )
+    assert (plan.settings, plan.makes_repository) == ({"path": "/code/tea"}, False)
 
 
 def test_the_same_answers_give_the_same_plan():

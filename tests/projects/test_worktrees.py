@@ -53,6 +53,13 @@ async def test_a_worktree_is_the_same_one_for_every_process(worktrees, worktrees
     assert await worktrees.find("nobody") is None
 
 
+async def test_a_folder_is_known_to_lie_in_a_worktree(worktrees, shop):
+    made = await worktrees.ensure("developer")
+    assert worktrees.holds(str(made.folder))
+    assert worktrees.holds(str(made.folder / "docs"))
+    assert not worktrees.holds(str(shop.root))
+
+
 @pytest.mark.parametrize(
     "name",
     ["", ".", "..", "a/b", "../x", "-x", "_x", ".x", "A", "é", "x\n", "x y", "a.state", "a" * 41],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from amiral.safety.reviving import HUB, Reviving, lock_path, want, want_no_more
+from amiral.safety.reviving import HUB, Reviving, lock_path, log_path, want, want_no_more
 
 PATIENCE_S = 20
 
@@ -67,6 +67,16 @@ def test_a_hub_that_is_gone_is_started_as_it_was_and_not_twice_at_once(home, por
     while log.read_text() != "said\n":
         assert time.monotonic() < by
     assert log.stat().st_mode & 0o077 == 0
+
+
+def test_a_log_grown_too_large_is_begun_anew_when_a_hub_is_started(home):
+    want(str(home), None)
+    log = Path(log_path(str(home)))
+    log.write_bytes(b"x" * (5 << 20))
+    assert Reviving(str(home)).look() != ""
+    until_started(home, 1)
+    assert log.stat().st_size < 100
+    assert log.with_name("process.log.1").stat().st_size == 5 << 20
 
 
 def test_a_hub_that_lives_is_left_alone(home):

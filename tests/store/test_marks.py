@@ -178,6 +178,71 @@ def test_r38_a_freeze_that_finds_no_place_is_refused(brake, marks):
         brake.freeze("a moment", "owner", NOW_MS)
 
 
+def torn(marks, brake):
+    """Tear the write of one more mark: all is there but the sum that proves it."""
+    before = marks.read_bytes()
+    brake.engage("a last one", "owner", NOW_MS, "shop-3")
+    whole = marks.read_bytes()
+    marks.write_bytes(whole[:4096] + before[4096:])
+
+
+def test_p03_what_damaged_marks_still_name_stays_on_when_unknown_is_lifted(brake, shop, marks):
+    stop = brake.engage('say "{x}" {}', "owner", NOW_MS, "shop-1", 4000)
+    freeze = brake.freeze("a moment", "owner", NOW_MS, "shop-2/dev")
+    torn(marks, brake)
+    assert [one.stop_id for one in brake.every()] == [UNKNOWN]
+    brake.release(UNKNOWN)
+    assert brake.every()[0] == shop.state() == stop
+    assert [one.scope for one in brake.every()] == ["shop-1", "shop-3", "shop-2/dev"]
+    assert brake.every()[2] == freeze
+
+
+def test_p03_of_a_file_cut_anywhere_the_marks_before_the_cut_stay(brake, marks):
+    names = [f"shop-{number}" for number in range(3)]
+    for name in names:
+        brake.engage("x", "owner", NOW_MS, name)
+    whole = marks.read_bytes()
+    ends = [whole.index(b"}", whole.index(name.encode())) for name in names]
+    for cut in range(0, 600, 7):
+        marks.write_bytes(whole[:cut])
+        brake.release(UNKNOWN)
+        there = [name for name, end in zip(names, ends, strict=True) if end < cut]
+        assert [one.scope for one in brake.every()] == there
+
+
+def test_a_mark_that_is_there_twice_after_damage_is_kept_once(brake, marks):
+    stop = brake.engage("x", "owner", NOW_MS, "shop-1")
+    told = marks.read_bytes().strip()[1:].partition(b"}")[0] + b"}"
+    marks.write_bytes(b"[" + told + b", " + told)
+    brake.release(UNKNOWN)
+    assert brake.every() == [stop]
+
+
+@pytest.mark.parametrize("call", ["pwrite64", "ftruncate", "fsync"])
+def test_p03_a_release_of_unknown_killed_at_any_call_never_leaves_less(
+    tmp_path, kill_at_each, call
+):
+    def prepare(name):
+        brake = Brake(tmp_path / name)
+        brake.prepare()
+        stop = brake.engage("x", "owner", NOW_MS, "shop-1")
+        brake.freeze("x", "owner", NOW_MS, "shop-2")
+        torn(tmp_path / name / "marks", brake)
+        (tmp_path / name / "latch").write_bytes(b"")
+        return tmp_path / name, UNKNOWN, stop.stop_id
+
+    killed = 0
+    for done, (folder, _, stop_id) in kill_at_each(call, "release.py", prepare):
+        brake = Brake(folder)
+        killed += done.returncode != 0
+        assert brake.state() is None or not done.stdout
+        if brake.state() is not None:
+            brake.release(UNKNOWN)
+        assert [one.scope for one in brake.every()] == ["shop-1", "shop-3", "shop-2"]
+        assert brake.every()[0].stop_id == stop_id
+    assert killed >= 2
+
+
 READ = """
 import sys
 from amiral.store.brake import Brake

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from amiral.agents.driver import NO_LOGIN, Driver, Login
+from amiral.agents.grants import bits
 from amiral.agents.logins import has_login, how_to_log_in, lend_login
 from amiral.agents.needs import program_folder
-from amiral.agents.rights import bits
 from amiral.agents.ways_out import hosts_in
 from amiral.base.errors import AmiralError, NotFound
 from amiral.base.settings import DriverSettings, Settings

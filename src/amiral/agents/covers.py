@@ -13,7 +13,7 @@ def in_box(fence: Fence, enforcer: str, plan: SandboxPlan | None = None) -> Fenc
         return fence
     planned = ((one.path, _kind(one)) for one in (plan.covers if plan else ()))
     covers = (*shared_folders(), *planned)
-    return Fence(fence.grants, fence.fenced, fence.ports, fence.min_abi, fence.root, covers)
+    return Fence(fence.grants, fence.fenced, fence.ports, fence.root, covers)
 
 
 def _kind(cover: Cover) -> int:

@@ -8,10 +8,8 @@ from amiral.agents.driver import Asked
 from amiral.agents.fields import Fields, read_fields
 from amiral.agents.worker import Worker
 from amiral.base.errors import AmiralError
+from amiral.permissions.protected import IN_PLACE, NAMED_IN_WORKTREE
 from amiral.permissions.rules import (
-    ALL_TOOLS,
-    SHELL_TOOL,
-    WRITING_TOOLS,
     Capability,
     Decision,
     Permissions,
@@ -21,10 +19,14 @@ from amiral.permissions.rules import (
     rules_for,
 )
 from amiral.permissions.shell import decide_command
+from amiral.permissions.tools import (
+    ALL_TOOLS,
+    READING_TOOLS,
+    SEARCHING_TOOLS,
+    SHELL_TOOL,
+    WRITING_TOOLS,
+)
 
-_READING = frozenset({"Read", "NotebookRead"})
-_SEARCHING = frozenset({"Glob", "Grep", "LS"})
-FILE_TOOLS = WRITING_TOOLS | _READING | _SEARCHING
 _PLACES = ("file_path", "notebook_path", "path")
 
 
@@ -45,10 +47,13 @@ def by_tools(worker: Worker, asked: Asked, cwd: str) -> Judgement:
     return judge(None, worker, asked, cwd)
 
 
-def judging(permissions_of: Callable[[Worker], Permissions | None]) -> Judge:
+def judging(
+    permissions_of: Callable[[Worker], Permissions | None], is_worktree: Callable[[str], bool]
+) -> Judge:
     """Make a judge of what finds the permissions of a worker, None when none are set.
 
-    Where they cannot be told, for what is wrong with them, everything is denied.
+    Where they cannot be told, for what is wrong with them, everything is denied. `is_worktree`
+    tells of a folder that some names at its top hold nothing there.
     """
 
     def judge_now(worker: Worker, asked: Asked, cwd: str) -> Judgement:
@@ -56,42 +61,61 @@ def judging(permissions_of: Callable[[Worker], Permissions | None]) -> Judge:
             permissions = permissions_of(worker)
         except AmiralError as error:
             return Judgement(Posture.DENY, error.message)
-        return judge(permissions, worker, asked, cwd)
+        inert = NAMED_IN_WORKTREE if is_worktree(cwd) else IN_PLACE
+        return judge(permissions, worker, asked, cwd, inert)
 
     return judge_now
 
 
-def judge(permissions: Permissions | None, worker: Worker, asked: Asked, cwd: str) -> Judgement:
+def judge(
+    permissions: Permissions | None,
+    worker: Worker,
+    asked: Asked,
+    cwd: str,
+    inert: frozenset[str] = IN_PLACE,
+) -> Judgement:
     """Judge one question; paths are relative to the worker's folder `cwd`.
 
     A tool the worker does not have is always denied. A rule such as `Bash(git *)` among the tools
-    is not judged here, so it allows nothing.
+    is not judged here, so it allows nothing. To change what is protected by its name is denied
+    whatever the rules say, but for the `inert` names at the top of `cwd`.
     """
     if worker.tools != ALL_TOOLS and asked.tool not in worker.tools:
         return Judgement(Posture.DENY, f"worker {worker.id} may not use {asked.tool}")
     if permissions is None:
         return Judgement(Posture.ALLOW, "")
-    decision = _decide(permissions, asked.tool, _arguments(asked), cwd)
+    ground = _Ground(permissions, cwd, inert)
+    decision = _decide(ground, asked.tool, _arguments(asked))
     told = "" if decision.posture is Posture.ALLOW else decision.reason
     return Judgement(decision.posture, told)
 
 
-def _decide(permissions: Permissions, tool: str, given: Fields, cwd: str) -> Decision:
+@dataclass(frozen=True)
+class _Ground:
+    """What a question is judged on."""
+
+    permissions: Permissions
+    cwd: str
+    inert: frozenset[str]
+
+
+def _decide(ground: _Ground, tool: str, given: Fields) -> Decision:
+    permissions = ground.permissions
     if tool in WRITING_TOOLS:
-        return _decide_change(permissions, given, cwd)
-    if tool in _READING:
-        return _decide_paths(permissions, Capability.READ, list(_places(given)), cwd)
-    if tool in _SEARCHING:
-        return _decide_paths(permissions, Capability.READ, [_searched(tool, given)], cwd)
+        return _decide_change(ground, given)
+    if tool in READING_TOOLS:
+        return _decide_paths(ground, Capability.READ, list(_places(given)))
+    if tool in SEARCHING_TOOLS:
+        return _decide_paths(ground, Capability.READ, [_searched(tool, given)])
     if tool == SHELL_TOOL and given.text("command"):
-        return decide_command(permissions, given.text("command"), cwd)
+        return decide_command(permissions, given.text("command"), ground.cwd)
     if tool == SHELL_TOOL:
         return _strictest(permissions, Capability.EXECUTE)
     reason = f"no rule is about {tool}; the default is {permissions.default}"
     return Decision(permissions.default, None, reason, advisory=False)
 
 
-def _decide_change(permissions: Permissions, given: Fields, cwd: str) -> Decision:
+def _decide_change(ground: _Ground, given: Fields) -> Decision:
     """Each of the `changes` of a patch has a `path`, and `deleted` when that is gone afterwards.
 
     One that does not say what it is about may do both.
@@ -102,16 +126,16 @@ def _decide_change(permissions: Permissions, given: Fields, cwd: str) -> Decisio
     written += _places(given)
     parts = ((Capability.WRITE, written), (Capability.DELETE, gone))
     is_silent = not written and not gone
-    found = [_decide_paths(permissions, *part, cwd) for part in parts if part[1] or is_silent]
+    found = [_decide_paths(ground, *part) for part in parts if part[1] or is_silent]
     return max(found, key=lambda decision: decision.posture.severity)
 
 
-def _decide_paths(
-    permissions: Permissions, capability: Capability, typed: list[str], cwd: str
-) -> Decision:
+def _decide_paths(ground: _Ground, capability: Capability, typed: list[str]) -> Decision:
+    permissions, cwd = ground.permissions, ground.cwd
     if not typed:
         return _strictest(permissions, capability)
-    found = [decide_file(permissions, capability, path_of(cwd, path)) for path in typed]
+    paths = (path_of(cwd, path) for path in typed)
+    found = [decide_file(permissions, capability, path, ground.inert) for path in paths]
     return max(found, key=lambda decision: decision.posture.severity)
 
 

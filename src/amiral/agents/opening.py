@@ -17,6 +17,7 @@ from amiral.base import events as ev
 from amiral.base.errors import AmiralError, Broken, Conflict, NotFound
 from amiral.base.failpoint import failpoint
 from amiral.base.ids import new_id
+from amiral.permissions.tools import may_write
 from amiral.processes.answers import Order
 from amiral.processes.fence import Fence
 from amiral.processes.link import ShimGone, ShimLink
@@ -163,6 +164,7 @@ def _opened(seat: Seat, conversation: str, driver: str, socket: str) -> ev.Sessi
         seat_digest(seat),
         seat.resume_key,
         seat.fresh_key,
+        may_write(seat.tools),
     )
 
 

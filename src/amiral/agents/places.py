@@ -9,16 +9,9 @@ from pathlib import Path
 
 from amiral.agents.worker import Worker
 from amiral.base.errors import AmiralError, Broken, Denied, NotFound
-from amiral.permissions.rules import ALL_TOOLS
+from amiral.permissions.tools import may_write
 from amiral.projects.git_tree import read_by_git
 from amiral.projects.worktrees import Worktrees
-
-_READING = frozenset({"Read", "Glob", "Grep", "LS", "WebSearch", "WebFetch", "TodoWrite"})
-
-
-def may_write(worker: Worker) -> bool:
-    """Tell whether a worker has any tool that is not known to be harmless."""
-    return worker.tools == ALL_TOOLS or not _READING.issuperset(worker.tools)
 
 
 @dataclass(frozen=True)
@@ -42,7 +35,7 @@ class Places:
         A reading worker without a `place` gets the checkout; so does a writing one where there is
         no git. A worker's own worktree follows the checkout for as long as no work is in it.
         """
-        if not place and not may_write(worker):
+        if not place and not may_write(worker.tools):
             return WorkPlace(self._worktrees.root)
         with _telling(worker):
             if not await self._worktrees.is_git():
@@ -59,7 +52,7 @@ class Places:
         There Denied refuses who comes while another writes, unless the turn `is_begun` already.
         Who comes first is first, so that after a crash running turns keep what they had.
         """
-        if not may_write(worker):
+        if not may_write(worker.tools):
             yield
             return
         async with self._looking:
@@ -81,7 +74,7 @@ class Places:
     async def branch(self, worker: Worker) -> str:
         """Name the branch that holds work of a worker which the user's branches lack, else ""."""
         with contextlib.suppress(AmiralError):
-            if may_write(worker) and await self._worktrees.is_git():
+            if may_write(worker.tools) and await self._worktrees.is_git():
                 worktree = await self._worktrees.find(worker.id)
                 if worktree is not None and await self._worktrees.work.is_touched(worktree):
                     return worktree.branch

@@ -7,7 +7,7 @@ from amiral.agents.approval import CHANGED, Approval, Verdict, digest_of, expiry
 from amiral.agents.beginning import Running
 from amiral.agents.driver import Asked, Withdrawn
 from amiral.agents.fold import Answer, Folded, Question
-from amiral.agents.judging import FILE_TOOLS, Judge, Judgement, by_tools
+from amiral.agents.judging import Judge, Judgement, by_tools
 from amiral.agents.preview import preview, seen_from
 from amiral.base import events as ev
 from amiral.base.clock import Clock
@@ -15,6 +15,7 @@ from amiral.base.failpoint import failpoint
 from amiral.base.ids import new_id
 from amiral.base.plain import one_line, visible
 from amiral.permissions.rules import Posture
+from amiral.permissions.tools import FILE_TOOLS
 from amiral.store.journal import Journal, Rows
 
 _ID_LENGTH = 8

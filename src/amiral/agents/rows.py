@@ -1,6 +1,7 @@
 """What the engine reads back from its tables, as values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from amiral.agents.fold import Now
 from amiral.base.event import Position
@@ -39,6 +40,7 @@ class SessionRow:
 
     `state`: opening, open (its CLI was launched and told all it needs), lost (no turn begins
     in it any more) or ended. `observed` is the id the CLI named last, "" before it did (R17).
+    `writes`: it has tools that write, so what it left running may go on writing.
     """
 
     session: str
@@ -57,6 +59,7 @@ class SessionRow:
     snapshot: str
     snapshot_segment: int
     snapshot_byte: int
+    writes: bool = True
 
     @property
     def position(self) -> Position:
@@ -103,7 +106,7 @@ _QUEUED = (
 )
 _SESSION = (
     "select session, worker, conversation, driver, cwd, socket, seat, resume_key, fresh_key, state,"
-    " observed, segment, byte, snapshot, snapshot_segment, snapshot_byte from sessions"
+    " observed, segment, byte, snapshot, snapshot_segment, snapshot_byte, writes from sessions"
 )
 
 
@@ -141,13 +144,13 @@ def lively_workers(read: Rows) -> list[str]:
 def find_session(read: Rows, session: str) -> SessionRow | None:
     """Read one session."""
     found = read(_SESSION + " where session = ?", session)
-    return SessionRow(*found[0]) if found else None
+    return _session_of(found[0]) if found else None
 
 
 def open_sessions(read: Rows, worker: str = "") -> list[SessionRow]:
     """Read the sessions not known to have ended, of one worker or of all."""
     sql = _SESSION + " where state != 'ended' and ? in ('', worker)"
-    return [SessionRow(*row) for row in read(sql, worker)]
+    return [_session_of(row) for row in read(sql, worker)]
 
 
 def ended_sessions(read: Rows, worker: str, after: int, limit: int) -> list[str]:
@@ -217,3 +220,7 @@ def parked(read: Rows, worker: str = "") -> list[Park]:
         " where ? in ('', worker) order by worker"
     )
     return [Park(*row) for row in read(sql, worker)]
+
+
+def _session_of(row: tuple[Any, ...]) -> SessionRow:
+    return replace(SessionRow(*row), writes=bool(row[-1]))

@@ -8,9 +8,10 @@ from typing import Any
 
 from amiral.agents.clis import Cli, ask_version
 from amiral.agents.driver import Driver, Seat
+from amiral.agents.fencing import Footing, Right
 from amiral.agents.needs import Needs
 from amiral.agents.places import Places
-from amiral.agents.rights import Footing, Right, Rights
+from amiral.agents.rights import Rights
 from amiral.agents.ways_out import WaysOut
 from amiral.agents.worker import Worker
 from amiral.base.errors import NotFound

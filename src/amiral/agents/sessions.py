@@ -17,7 +17,6 @@ from amiral.agents import rows
 from amiral.agents.driver import Driver, Seat
 from amiral.agents.homes import SHELL_FILES
 from amiral.agents.opening import Openings
-from amiral.agents.places import may_write
 from amiral.agents.rows import SessionRow
 from amiral.agents.seats import Seats, seat_digest
 from amiral.agents.session import ANSWER_S, LINK_LOST, NEVER_LAUNCHED, Session, fenced
@@ -29,6 +28,7 @@ from amiral.agents.worker import Worker
 from amiral.base import events as ev
 from amiral.base.clock import Clock
 from amiral.base.errors import AmiralError, NotFound
+from amiral.permissions.tools import may_write
 from amiral.processes.link import ShimGone, ShimLink
 from amiral.processes.pool import ShimPool
 from amiral.processes.tmux import Host, Terminal
@@ -89,8 +89,12 @@ class Sessions:
         """
         driver = self._driver(worker.driver)
         seat = await self._seats.take(worker, place, str(uuid.uuid4()))
-        if may_write(worker):
-            await self.vacate(seat.cwd, "another writes in its folder", but=worker.id)
+        if may_write(worker.tools):
+            # What another's CLI left running would go on writing; one that reads has nothing such.
+            await self._end_idle(
+                lambda row: row.cwd == seat.cwd and row.worker != worker.id and row.writes,
+                "another writes in its folder",
+            )
         for row in rows.open_sessions(self._journal.rows, worker.id):
             session = await self.usable(row)
             if session is None:
@@ -161,16 +165,11 @@ class Sessions:
 
     async def rest(self, worker: str) -> None:
         """End what a worker has open and does not use, so that no CLI holds memory for ever."""
-        for row in rows.open_sessions(self._journal.rows, worker):
-            if not rows.is_busy(self._journal.rows, row.session):
-                await self._find_and_finish(row, "idle")
+        await self._end_idle(lambda row: row.worker == worker, "idle")
 
-    async def vacate(self, folder: str, why: str = "its folder goes", but: str = "") -> None:
-        """End what others than the worker `but` have open in a folder and do not use."""
-        for row in rows.open_sessions(self._journal.rows):
-            is_meant = row.cwd == folder and row.worker != but
-            if is_meant and not rows.is_busy(self._journal.rows, row.session):
-                await self._find_and_finish(row, why)
+    async def vacate(self, folder: str) -> None:
+        """End what is open in a folder and not used."""
+        await self._end_idle(lambda row: row.cwd == folder, "its folder goes")
 
     async def close(self, *, with_busy: bool) -> None:
         """End the sessions; without `with_busy` those that carry a turn, and terminals, go on."""
@@ -203,6 +202,11 @@ class Sessions:
         if not any(patterns):
             return None
         return await asyncio.to_thread(_matching, patterns)
+
+    async def _end_idle(self, is_meant: Callable[[SessionRow], bool], why: str) -> None:
+        for row in rows.open_sessions(self._journal.rows):
+            if is_meant(row) and not rows.is_busy(self._journal.rows, row.session):
+                await self._find_and_finish(row, why)
 
     async def _find_and_finish(self, row: SessionRow, reason: str) -> None:
         session = await self.usable(row)

@@ -32,7 +32,7 @@ _SESSIONS: Final = """
 create table if not exists sessions(
   session text primary key, worker text not null, conversation text not null, driver text not null,
   cwd text not null, socket text not null, seat text not null, resume_key text not null,
-  fresh_key text not null, observed text not null default '',
+  fresh_key text not null, writes integer not null, observed text not null default '',
   state text not null, pid integer not null default 0, cli_version text not null default '',
   segment integer not null default 1, byte integer not null default 0,
   snapshot text not null default '', snapshot_segment integer not null default 1,
@@ -178,10 +178,11 @@ def _(event: ev.TurnEnded, stamped: Stamped, write: Write) -> None:
 def _(event: ev.SessionOpened, stamped: Stamped, write: Write) -> None:
     write(
         "insert into sessions(session, worker, conversation, driver, cwd, socket, seat, resume_key,"
-        " fresh_key, state, opened_ms) values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'opening', ?)",
+        " fresh_key, writes, state, opened_ms) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'opening', ?)",
         (
             *(event.session, event.worker, event.conversation, event.driver, event.cwd),
-            *(event.socket, event.seat, event.resume_key, event.fresh_key, stamped.ts_ms),
+            *(event.socket, event.seat, event.resume_key, event.fresh_key, event.writes),
+            stamped.ts_ms,
         ),
     )
 

@@ -11,7 +11,8 @@ from amiral.base.errors import Invalid
 from amiral.base.fields import Field, check_object, shown, value_at
 from amiral.base.located_json import Located, scan_json
 from amiral.base.plain import plain
-from amiral.permissions.rules import ALL_TOOLS, seat_of
+from amiral.permissions.rules import seat_of
+from amiral.permissions.tools import ALL_TOOLS
 
 _MOST_TURNS = 1000
 _MOST_DRAFTS = 1000

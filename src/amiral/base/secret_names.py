@@ -9,6 +9,7 @@ LONGEST = 100
 
 _NAME = re.compile(rf"[a-z0-9][a-z0-9_./-]{{0,{LONGEST - 1}}}")
 _MARK = "vault:"
+_SECRET = re.compile("KEY|TOKEN|SECRET|PASSW", re.IGNORECASE)
 
 
 def is_name(name: str) -> bool:
@@ -23,6 +24,11 @@ def check_name(name: str) -> None:
             f"`{one_line(name, 40)}` cannot be the name of a secret",
             f"up to {LONGEST} of a-z, 0-9, _ . / -, a letter or digit first: telegram/master",
         )
+
+
+def sounds_secret(variable: str) -> bool:
+    """Tell by the name of a variable that what it holds is nobody else's business."""
+    return _SECRET.search(variable) is not None
 
 
 def is_reference(value: str) -> bool:

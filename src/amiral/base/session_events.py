@@ -10,6 +10,7 @@ class SessionOpened(Event):
     """A CLI session is about to be started under the shim at `socket`.
 
     `seat` is a digest of what the CLI is started with: when it changes, the next turn starts anew.
+    `writes` tells whether it has any tool that is not known to be harmless.
     """
 
     session: str
@@ -21,6 +22,7 @@ class SessionOpened(Event):
     seat: str
     resume_key: str = ""
     fresh_key: str = ""
+    writes: bool = True
 
 
 @dataclass(frozen=True)

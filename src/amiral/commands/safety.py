@@ -7,6 +7,8 @@ from amiral.safety.freeze import freeze, thaw
 from amiral.safety.report import (
     frozen_text,
     paused_data,
+    released_data,
+    released_text,
     report_data,
     report_text,
     thawed_text,
@@ -37,8 +39,8 @@ class SafetyCommands:
     async def release(self, caller: Caller, stop_id: str) -> Reply:
         """Lift a stop by naming it."""
         del caller
-        release(self._place, stop_id)
-        return Reply(f"✓ released stop {stop_id}", {"stop_id": stop_id, "released": True})
+        released = release(self._place, stop_id)
+        return Reply(released_text(released), released_data(released))
 
     @command("freeze")
     async def freeze(self, caller: Caller, scope: str = "") -> Reply:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from amiral.agents.places import may_write
 from amiral.agents.roster import Roster
 from amiral.agents.worker import Worker
 from amiral.base import events as ev
@@ -18,7 +17,7 @@ from amiral.base.failpoint import failpoint
 from amiral.base.ids import new_id
 from amiral.execution.own_tests import OwnTests, Tested
 from amiral.execution.task import Brief, Report, read_report, write_task, write_ticks
-from amiral.permissions.rules import ALL_TOOLS
+from amiral.permissions.tools import ALL_TOOLS, may_write
 from amiral.projects.work import Worktree
 from amiral.projects.worktrees import Worktrees
 from amiral.specs import rows
@@ -215,7 +214,7 @@ class Execution:
     def _executor(self) -> Worker:
         """The developer, else the first worker with every tool (S0.12)."""
         workers = self._roster.workers()
-        able = [one for one in workers if one.id == _EXECUTOR and may_write(one)]
+        able = [one for one in workers if one.id == _EXECUTOR and may_write(one.tools)]
         able += [one for one in workers if one.tools == ALL_TOOLS]
         if not able:
             raise NotFound("no worker has all tools", "add a developer to workers_registry.json")

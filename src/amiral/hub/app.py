@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
-import signal
+import os
 import socket
 import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from amiral.base.clock import SystemClock
@@ -14,33 +16,32 @@ from amiral.base.ids import digest
 from amiral.base.settings import Settings
 from amiral.callers import role_of
 from amiral.commands.registry import Commands, Role
+from amiral.commands.safety import SafetyCommands
 from amiral.commands.table import TABLE
 from amiral.console import Console
 from amiral.hub import gateway
-from amiral.hub.asking import ask
+from amiral.hub.farewell import Farewell, Left
 from amiral.hub.fleet import Fleet, Ways
 from amiral.hub.guarding import Guarding
-from amiral.hub.supervisor import ChildState, Supervisor
+from amiral.hub.output import Output, keep_bounded
+from amiral.hub.secrecy import Secrecy
+from amiral.hub.supervisor import Supervisor
 from amiral.logkeeping import log_keeper, log_of
 from amiral.longtasks import LongTasks
-from amiral.processes import tree
 from amiral.processes.spawn import Spawner
 from amiral.projects.project import Project
 from amiral.projects.served import served_by
 from amiral.projects.store import Projects
-from amiral.safety.reviving import lock_path, want_no_more
+from amiral.safety.reviving import lock_path, log_path, want_no_more
+from amiral.safety.scope import Place
 from amiral.store.brake import Brake
 from amiral.store.claim import Claim
 from amiral.store.files import ensure_private_folder, remove_leftovers
 from amiral.store.journal import Journal
-from amiral.store.redact import Redactor
 from amiral.web.server import Site
 from amiral.web.sessions import WEB_SESSIONS
 
 SOCKET = "hub.sock"
-
-_FAREWELL_S = 15.0
-_LOOK_S = 0.05
 
 
 class Hub:
@@ -49,6 +50,8 @@ class Hub:
     def __init__(self, home: Path, settings: Settings) -> None:
         self.home, self.settings = home, settings
         self.clock = SystemClock()
+        self._tag = digest(str(home))
+        self._secrecy = Secrecy(home, settings, os.environ)
         self.over = asyncio.Event()
         self._closing = contextlib.AsyncExitStack()
         self._registry = Projects(home, Path.home())
@@ -65,7 +68,7 @@ class Hub:
         brake = Brake(self.home / "brake")
         brake.prepare()
         journal = await Journal.open(
-            folder / "journal.db", self.clock, (WEB_SESSIONS,), redact=Redactor([])
+            folder / "journal.db", self.clock, (WEB_SESSIONS,), redact=self._secrecy.redact
         )
         self._closing.push_async_callback(journal.close)
         self._journal = journal
@@ -79,27 +82,36 @@ class Hub:
             self._tell,
             self.settings.fleet.heartbeat_s,
             _argv,
+            self._secrecy.last_words,
         )
         self._closing.push_async_callback(self.supervisor.close)
-        ways = Ways(
-            lambda project: served_by(self.home, project).socket,
-            self.guarding.is_guarded,
-            self.new_url,
-            self._go_down,
-        )
-        commands = Commands(TABLE, Fleet(self.supervisor, brake, ways))
+        commands = self._commands(brake)
         await self._serve_page(commands)
         await self._listen(commands)
         self._tend()
+
+    def _commands(self, brake: Brake) -> Commands:
+        ways = Ways(self._socket_of, self.guarding.is_guarded, self.new_url, self._go_down)
+        place, grace_s = Place(str(self.home), self._tag), self.settings.safety.stop_grace_s
+        fleet = Fleet(self.supervisor, brake, ways)
+        # A stop needs no project's process: with all of them hung it works here.
+        return Commands(TABLE, fleet, SafetyCommands(place, grace_s))
 
     def _tend(self) -> None:
         """Begin the tasks that run as long as the hub does."""
         tasks = LongTasks(self._journal, self.clock)
         self._closing.push_async_callback(tasks.close)
-        log = log_of(self.settings.logs, self.home, "hub", "hub", self.clock, Redactor([]))
+        logs, redact = self.settings.logs, self._secrecy.redact
+        log = log_of(logs, self.home, "hub", "hub", self.clock, redact)
         tasks.run("log", log_keeper(self._journal, log, self._journal.last_seq))
         tasks.run("guard", self.guarding.run)
         tasks.run("supervisor", self.supervisor.run)
+        tasks.run("outputs", partial(keep_bounded, self._outputs, self.clock))
+
+    def _outputs(self) -> Iterator[Output]:
+        yield Output(Path(log_path(str(self.home))))
+        yield self.guarding.output
+        yield from self.supervisor.outputs()
 
     async def close(self) -> None:
         """Let go of everything; the projects' processes go on."""
@@ -114,30 +126,18 @@ class Hub:
         warning = self._registry.warning()
         return (*self.gateway.problems, *([warning] if warning else []))
 
-    async def end_children(self, *, with_agents: bool = False) -> None:
-        """Ask every project's process to end, and wait until they have, or patience has."""
+    async def end_children(self, *, with_agents: bool = False) -> tuple[Left, ...]:
+        """End every project's process, and its agents if asked; gives what could not be ended."""
         await self.supervisor.close()
-        words = ["down", "--agents"] if with_agents else ["down"]
-        states = [state for state in self.supervisor.states() if state.pid]
-        await asyncio.gather(*(self._end(state, words) for state in states))
+        farewell = Farewell(self.home, self.clock, with_agents=with_agents)
+        return await farewell.say(self.supervisor.states())
 
-    async def _end(self, state: ChildState, words: list[str]) -> None:
-        process = tree.identify(state.pid)
-        if process is None:
-            return
-        try:
-            await ask(self._socket_of(state.project), words, _FAREWELL_S / 3)
-        except AmiralError:
-            tree.send(process, signal.SIGTERM)
-        by_s = self.clock.monotonic_s() + _FAREWELL_S
-        while tree.is_alive(process) and self.clock.monotonic_s() < by_s:
-            await self.clock.sleep(_LOOK_S)
-
-    async def _go_down(self, with_agents: bool) -> None:  # noqa: FBT001 a command's own switch
-        await self.end_children(with_agents=with_agents)
+    async def _go_down(self, with_agents: bool) -> Sequence[Left]:  # noqa: FBT001 a command's own switch
+        left = await self.end_children(with_agents=with_agents)
         self.guarding.end()
         want_no_more(str(self.home))
         self.over.set()
+        return left
 
     async def _tell(self, event: Event) -> object:
         with contextlib.suppress(AmiralError):
@@ -181,7 +181,7 @@ class Hub:
         self._closing.callback(server.close)
 
     def _role_of(self, connection: socket.socket) -> Role:
-        return role_of(connection, digest(str(self.home)))
+        return role_of(connection, self._tag)
 
 
 def _argv(project: Project) -> list[str]:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,15 @@ async def ask(path: Path, argv: Sequence[str], timeout_s: float) -> Any:  # noqa
     except ValueError as error:
         raise Silent(f"{path.name} gives no answer of ours", "amiral watchdog") from error
     if isinstance(out, dict) and isinstance(out.get("error"), dict):
-        told = out["error"]
-        raise _complaint(str(told.get("message")), str(told.get("next", "")), code)
+        raise complaint(out["error"], code)
     return out
+
+
+def complaint(told: Mapping[str, object], code: int) -> AmiralError:
+    """Make the error again that another process of ours has told as JSON, kind and all."""
+    error = AmiralError(str(told.get("message")), str(told.get("next", "")))
+    error.kind, error.exit_code = str(told.get("kind", error.kind)), code
+    return error
 
 
 async def _exchange(path: Path, argv: Sequence[str]) -> tuple[int, Any]:
@@ -52,9 +58,3 @@ async def _exchange(path: Path, argv: Sequence[str]) -> tuple[int, Any]:
         with contextlib.suppress(OSError):
             await writer.wait_closed()
     raise ConnectionResetError("the process went away before it had answered")
-
-
-def _complaint(message: str, next_step: str, code: int) -> AmiralError:
-    error = AmiralError(message, next_step)
-    error.exit_code = code
-    return error

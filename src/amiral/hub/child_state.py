@@ -6,6 +6,7 @@ from amiral.base.clock import MS_PER_S, Clock
 from amiral.hub.tended import Tended
 from amiral.hub.watchdog import advice, pause_s, recent
 from amiral.processes.heartbeat import age_s
+from amiral.processes.tree import Identity
 from amiral.projects.project import Project
 
 
@@ -14,17 +15,22 @@ class ChildState:
     """A project's process now.
 
     `state` is starting, running, hung, waiting, parked, ended or stopped (it was asked to end, as
-    its row is gone); `pid` 0 when none runs; `heartbeat_age_s` None without a heartbeat of it;
+    its row is gone); `process` None when none runs; `heartbeat_age_s` None without a beat of it;
     `restarts` those of the last 15 minutes; `next_s` the seconds until its next start.
     """
 
     project: Project
     state: str
-    pid: int
+    process: Identity | None
     heartbeat_age_s: int | None
     restarts: int
     reason: str
     next_s: int
+
+    @property
+    def pid(self) -> int:
+        """Its number for people, 0 when none runs: signal it by `process` alone."""
+        return self.process.pid if self.process else 0
 
 
 def state_of(one: Tended, clock: Clock) -> ChildState:
@@ -34,7 +40,7 @@ def state_of(one: Tended, clock: Clock) -> ChildState:
     return ChildState(
         project=one.project,
         state=state,
-        pid=one.running.identity.pid if one.running is not None else 0,
+        process=one.running.identity if one.running is not None else None,
         heartbeat_age_s=age_s(one.beat, clock) if one.beat is not None else None,
         restarts=len(recent(one.record, now_ms)),
         reason=reason,

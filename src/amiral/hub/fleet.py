@@ -10,20 +10,14 @@ from amiral.base.errors import AmiralError, NotFound
 from amiral.base.nearest import did_you_mean
 from amiral.commands.registry import Caller, Reply, command
 from amiral.hub.asking import ask
+from amiral.hub.farewell import Left, left_text
+from amiral.hub.marks import RUNNING, sign_of
 from amiral.hub.supervisor import ChildState, Supervisor
 from amiral.projects.project import Project
 from amiral.safety.report import mark_line
 from amiral.store.brake import Brake
 
 _PATIENCE_S = 1.0
-_MARKS = {
-    "running": "✓",
-    "starting": "⏳",
-    "waiting": "⏳",
-    "stopped": "⛔",
-    "frozen": "⏸",
-    "ended": "⏸",
-}
 
 
 @dataclass(frozen=True)
@@ -33,7 +27,7 @@ class Ways:
     socket_of: Callable[[Project], Path]
     is_guarded: Callable[[], bool]
     new_url: Callable[[], str]
-    go_down: Callable[[bool], Awaitable[None]]
+    go_down: Callable[[bool], Awaitable[Sequence[Left]]]
 
 
 class Fleet:
@@ -116,8 +110,11 @@ class Fleet:
     async def down(self, caller: Caller, *, agents: bool = False) -> Reply:
         """End the hub and every project's process; agents go on unless `agents`."""
         del caller
-        await self._ways.go_down(agents)
-        return Reply("✓ amiral goes down", {"projects": [s.project.name for s in self._states()]})
+        left = await self._ways.go_down(agents)
+        data = {"projects": [s.project.name for s in self._states()], "left": left}
+        if left:
+            return Reply(left_text(left), data, exit_code=1)
+        return Reply("✓ amiral goes down", data)
 
     def _states(self) -> Sequence[ChildState]:
         return self._supervisor.states()
@@ -142,7 +139,7 @@ class Fleet:
                 return dict(told["projects"][0])
             except (AmiralError, LookupError, TypeError):
                 pass
-        seen = "silent" if state.state == "running" else state.state
+        seen = "silent" if state.state == RUNNING else state.state
         notices = [state.reason] if state.reason else []
         return {**_row(state), "state": seen, "workers": [], "notices": notices}
 
@@ -163,7 +160,7 @@ def _row(state: ChildState) -> dict[str, Any]:
 
 
 def _line(state: ChildState) -> str:
-    parts = [f"{_MARKS.get(state.state, '✗')} {state.project.name}", state.state]
+    parts = [f"{sign_of(state.state)} {state.project.name}", state.state]
     parts += [f"pid {state.pid}"] if state.pid else []
     parts += [f"heartbeat {state.heartbeat_age_s} s"] if state.heartbeat_age_s is not None else []
     parts += [f"started again {state.restarts} times"] if state.restarts else []
@@ -172,8 +169,7 @@ def _line(state: ChildState) -> str:
 
 
 def _lines(told: Mapping[str, Any]) -> list[str]:
-    mark = _MARKS.get(str(told["state"]), "✗")
-    head = f"{mark} {told['name']} · {told['state']}"
+    head = f"{sign_of(str(told['state']))} {told['name']} · {told['state']}"
     return [head, *(f"  {line}" for line in _workers(told))]
 
 

@@ -1,6 +1,6 @@
 """The hub over HTTP: an index, its own commands, and every project's page and API below `/p/`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 from urllib.parse import unquote
 
@@ -15,21 +15,32 @@ from amiral.base.errors import Conflict, Denied, NotFound
 from amiral.base.nearest import did_you_mean
 from amiral.base.plain import one_line
 from amiral.commands.registry import Commands, Reply, Role
-from amiral.hub.index import RUNNING, Served, path_of, render_index
+from amiral.hub.index import Served, path_of, render_index
+from amiral.hub.marks import RUNNING
 from amiral.hub.relay import Errand, Relay
 from amiral.hub.upstream import Way
 from amiral.store.journal import Journal
 from amiral.web.answers import answer
 from amiral.web.openapi import describe
 from amiral.web.page import assets
-from amiral.web.paths import Look
+from amiral.web.paths import Look, command_path
 from amiral.web.patience import Patience
-from amiral.web.routes import CommandRoutes, application, caller_of, guarded, reading, serving
+from amiral.web.routes import (
+    CommandRoutes,
+    Endpoint,
+    application,
+    caller_of,
+    guarded,
+    reading,
+    serving,
+)
 from amiral.web.server import RoleOf, Server, Site
 
 __all__ = ["Gateway", "Served"]
 
 LOOKS: Final = (Look("/api/master/health", "health"), Look("/api/master/status", "status"))
+
+_OURS = ("emergency-stop", "release", "freeze", "thaw")
 
 
 class Gateway:
@@ -77,9 +88,25 @@ class Gateway:
                 reading("/openapi.json", self._document),
                 reading("/", self._index),
                 reading("/p/{project}", self._add_slash),
+                *self._stops(table),
                 Route("/p/{project}/{path:path}", guarded(self._hand_on), methods=["GET", "POST"]),
             ]
         )
+
+    def _stops(self, table: CommandRoutes) -> Iterator[Route]:
+        """Carry a stop out here, from whatever page it comes: a project's process may hang."""
+        for name in _OURS:
+            endpoint = guarded(self._instead(table.carrying_out(name)))
+            yield Route(f"/p/{{project}}{command_path(name)}", endpoint, methods=["POST"])
+
+    def _instead(self, endpoint: Endpoint) -> Endpoint:
+        async def answer_instead(request: Request) -> Response:
+            _check_owner(request)
+            self._named(request)
+            _target(request)
+            return await endpoint(request)
+
+        return answer_instead
 
     async def _document(self, request: Request) -> Response:
         told = describe(self._commands.offered(), __version__, LOOKS, has_events=False)

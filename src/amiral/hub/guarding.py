@@ -7,10 +7,10 @@ from pathlib import Path
 from amiral.base.clock import Clock
 from amiral.base.home import home_tag
 from amiral.guard import guard_command
+from amiral.hub.output import Output
 from amiral.processes.spawn import Spawner, Stdio
 from amiral.processes.tree import TAG_VARIABLE, send, tagged
 from amiral.safety.pulse import FOLDER, pulse_of
-from amiral.store.files import ensure_private_folder
 
 _LOOK_S = 2.0
 
@@ -20,6 +20,7 @@ class Guarding:
 
     def __init__(self, home: Path, spawner: Spawner, clock: Clock) -> None:
         self._home, self._spawner, self._clock = home, spawner, clock
+        self.output = Output(home / FOLDER / "guard.log")
 
     def is_guarded(self) -> bool:
         """Whether a guard runs and looks."""
@@ -47,10 +48,11 @@ class Guarding:
             send(pulse.process, signal.SIGKILL)
 
     def _start(self) -> None:
-        folder = self._home / FOLDER
-        ensure_private_folder(folder)
         env = {name: text for name, text in os.environ.items() if name != TAG_VARIABLE}
         env["AMIRAL_HOME"] = str(self._home)
-        with (folder / "guard.log").open("ab") as log:
-            stdio = Stdio(stdout=log.fileno(), stderr=log.fileno())
+        descriptor = self.output.open()
+        try:
+            stdio = Stdio(stdout=descriptor, stderr=descriptor)
             self._spawner.start(guard_command(), kind="own", env=env, cwd="/", stdio=stdio)
+        finally:
+            os.close(descriptor)

@@ -3,28 +3,19 @@
 They need no script.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import Final
 from urllib.parse import quote
 
 from amiral.base.plain import one_line, plain
-
-RUNNING: Final = "running"
+from amiral.hub.marks import RUNNING, sign_of
 
 _FOLDER = Path(__file__).parent / "static"
 _LONGEST_STATE = 300
 _NOTHING = "<li><p>No project yet. On the terminal: <code>amiral up PATH</code></p></li>"
-_MARKS: Mapping[str, str] = {
-    RUNNING: "✓",
-    "starting": "⏳",
-    "waiting": "⏳",
-    "stopped": "⛔",
-    "ended": "⏸",
-}
 
 
 @dataclass(frozen=True)
@@ -62,6 +53,6 @@ def _filled(name: str, **values: str) -> str:
 def _row(one: Served) -> str:
     name, href = escape(one_line(one.name)), escape(path_of(one.id).removeprefix("/"))
     told = " · ".join(filter(None, (one.state, one.detail)))
-    state = escape(one_line(f"{_MARKS.get(one.state, '✗')} {told}", _LONGEST_STATE))
+    state = escape(one_line(f"{sign_of(one.state)} {told}", _LONGEST_STATE))
     down = "" if one.state == RUNNING else '<p class="soft">Its page does not answer now.</p>'
     return f'<li><h2><a href="{href}">{name}</a></h2><p>{state}</p>{down}</li>'

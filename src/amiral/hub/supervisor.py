@@ -19,6 +19,7 @@ from amiral.hub.answering import answers
 from amiral.hub.child_state import ChildState, state_of
 from amiral.hub.launching import launch
 from amiral.hub.memory import Memory
+from amiral.hub.output import Output
 from amiral.hub.registry import Registry
 from amiral.hub.telling import Tell, Telling
 from amiral.hub.tended import Running, Tended, signature_of
@@ -33,7 +34,6 @@ __all__ = ["ChildState", "Supervisor"]
 _LOOK_S = 2.0
 _STARTING_LOOK_S = 0.1
 _DEATH_S = 10.0
-_BOUND_MS = 60_000
 _JITTERS = 1000
 
 
@@ -49,17 +49,21 @@ class Supervisor:
         tell: Tell,
         heartbeat_s: float,
         argv: Callable[[Project], Sequence[str]],
+        redact: Callable[[str], str],
     ) -> None:
-        """`argv` is the command that serves a project; a beat of it is due every `heartbeat_s`."""
+        """`argv` is the command that serves a project; a beat of it is due every `heartbeat_s`.
+
+        `redact` takes secrets out of the last words of a process that died.
+        """
         self._home, self._clock, self._spawner = home, clock, spawner
-        self._argv, self._telling = argv, Telling(tell)
+        self._argv, self._redact, self._telling = argv, redact, Telling(tell)
         self._beat_ms = round(heartbeat_s * MS_PER_S)
         self._memory = Memory(home, clock)
         self._tended: dict[str, Tended] = {}
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._turn, self._wake = asyncio.Lock(), asyncio.Event()
         self._registry = Registry(home, projects)
-        self._looked, self._grace_ms, self._bounded_ms = self._look(), 0, 0
+        self._looked, self._grace_ms = self._look(), 0
         self._has_begun = self._is_closed = False
 
     async def run(self) -> None:
@@ -73,6 +77,10 @@ class Supervisor:
     def states(self) -> tuple[ChildState, ...]:
         """Tell how every project's process stands, as last seen."""
         return tuple(state_of(one, self._clock) for one in self._tended.values())
+
+    def outputs(self) -> tuple[Output, ...]:
+        """Give the logs of what they print, to be kept within bounds."""
+        return tuple(one.output for one in self._tended.values())
 
     async def restart(self, project_id: str) -> None:
         """End exactly the project's process at once and start it again, parked or not.
@@ -136,7 +144,6 @@ class Supervisor:
             await self._see(one)
         await self._start_due()
         await self._save()
-        self._bound_output(looked.mono_ms)
 
     async def _recall(self) -> None:
         """Take up where the last hub was killed: what it started may not hold its lock yet."""
@@ -209,7 +216,7 @@ class Supervisor:
             one.record = watchdog.ended(one.record, self._now_ms())
             await self._telling.ended(one, pid, "it was asked to")
         else:
-            await self._fall(one, pid, signature_of(code, one.output.last_line()))
+            await self._fall(one, pid, signature_of(code, one.output.last_line(self._redact)))
 
     async def _fall(self, one: Tended, pid: int, signature: str) -> None:
         now_ms = self._now_ms()
@@ -281,14 +288,6 @@ class Supervisor:
         kept = [one.remembered() for one in self._tended.values()]
         with contextlib.suppress(AmiralError):
             await asyncio.to_thread(self._memory.save, kept)
-
-    def _bound_output(self, now_ms: int) -> None:
-        if now_ms - self._bounded_ms < _BOUND_MS:
-            return
-        self._bounded_ms = now_ms
-        for one in self._tended.values():
-            with contextlib.suppress(OSError):
-                one.output.bound()
 
     def _look(self) -> Look:
         return Look(self._now_ms(), self._clock.now_ms())

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from amiral.base.clock import MS_PER_S, Clock
-from amiral.hub.launching import Output
 from amiral.hub.memory import Remembered
+from amiral.hub.output import Output
 from amiral.hub.watchdog import START_MS, Record, is_silent
 from amiral.processes.heartbeat import Heartbeat, Unusable, read
 from amiral.processes.serving import Served
@@ -54,10 +54,7 @@ class Running:
 
     async def gone(self, clock: Clock, patience_s: float) -> bool:
         """Wait for its end; False when it takes too long."""
-        by_s = clock.monotonic_s() + patience_s
-        while self.is_alive and clock.monotonic_s() < by_s:
-            await clock.sleep(_DEATH_LOOK_S)
-        return not self.is_alive
+        return await gone(self.identity, clock, patience_s)
 
     def _ended(self) -> None:
         self.let_go()
@@ -74,7 +71,7 @@ class Tended:
     def __init__(self, home: Path, project: Project, record: Record = _NEW) -> None:
         self.project, self.record = project, record
         self.served = Served(home, project.id, project.name, project.path)
-        self.output = Output(home, project)
+        self.output = Output(home / "projects" / project.id / "logs" / "process.log")
         self.running: Running | None = None
         self.beat: Heartbeat | None = None
         self.heard_ms = self.asked_ms = 0
@@ -146,6 +143,14 @@ class Tended:
         if isinstance(found, Unusable) or is_alive(process):
             return False
         return found.identity == process and found.state == "ended"
+
+
+async def gone(process: Identity, clock: Clock, patience_s: float) -> bool:
+    """Wait for the end of a process; False when it takes too long."""
+    by_s = clock.monotonic_s() + patience_s
+    while is_alive(process) and clock.monotonic_s() < by_s:
+        await clock.sleep(_DEATH_LOOK_S)
+    return not is_alive(process)
 
 
 def signature_of(code: int | None, last_line: str) -> str:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from amiral.base.clock import SystemClock
-from amiral.base.errors import AmiralError, Broken
+from amiral.base.errors import Broken
 from amiral.commands.registry import Reply
+from amiral.hub.asking import complaint
+from amiral.hub.output import Output
 from amiral.processes.spawn import Child, Spawner, Stdio
+from amiral.safety.reviving import log_path
 from amiral.store.brake import Brake
-from amiral.store.files import ensure_private_folder
 
 _TIMEOUT_S = 60.0
 _LOOK_S = 0.05
@@ -24,22 +26,21 @@ _MOST_BYTES = 1 << 16
 
 async def start_in_background(home: Path, options: tuple[str, ...]) -> Reply:
     """Start it with these words of `up`; raises what it complains of, or Broken."""
-    log = home / "hub" / "process.log"
-    ensure_private_folder(log.parent)
+    output = Output(Path(log_path(str(home))))
     argv = (sys.executable, "-m", "amiral", "up", "--json", *options)
     reading, writing = os.pipe()
     try:
-        with log.open("ab") as output, os.fdopen(writing, "wb") as pipe:
+        with os.fdopen(writing, "wb") as pipe, os.fdopen(output.open(), "ab") as log:
             spawner = Spawner(Brake(home / "brake"), "")
-            stdio = Stdio(stdout=pipe.fileno(), stderr=output.fileno())
+            stdio = Stdio(stdout=pipe.fileno(), stderr=log.fileno())
             child = spawner.start(argv, kind="own", env=dict(os.environ), cwd="/", stdio=stdio)
         told = _document(await _first_line(reading, child))
     finally:
         os.close(reading)
     if not told:
-        raise Broken("amiral did not start", f"see {log}")
+        raise Broken("amiral did not start", f"see {output.path}")
     if "error" in told:
-        raise _complaint(told["error"], await child.exited())
+        raise complaint(told["error"], await child.exited())
     return _reply(told, child.pid)
 
 
@@ -71,12 +72,7 @@ def _document(line: bytes) -> dict[str, Any]:
 def _reply(told: dict[str, Any], pid: int) -> Reply:
     names = ", ".join(project["name"] for project in told["projects"])
     lines = [f"✓ amiral serves {names}: process {pid}"]
+    lines += [f"  found {' · '.join(told['found'])}"] if told["found"] else []
     lines += [f"  open {told['url']}   (valid once, 10 minutes)"] if told["url"] else []
     lines += [f"  notice {notice}" for notice in told["notices"]]
     return Reply("\n".join(lines), {**told, "pid": pid}, exit_code=1 if told["missing"] else 0)
-
-
-def _complaint(told: dict[str, str], code: int) -> AmiralError:
-    error = AmiralError(told["message"], told["next"])
-    error.kind, error.exit_code = told["kind"], code
-    return error

@@ -3,7 +3,6 @@
 import asyncio
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from amiral.agents.clis import CliState
 from amiral.base.plain import one_line
@@ -31,11 +30,8 @@ def described(cli: CliState) -> str:
 
 def _drivers(_: Parsed) -> Reply:
     home = find_home(os.environ)
-    clis = asyncio.run(_look(home))
-    found = [described(cli) for cli in clis]
-    return Reply("\n".join(found), {"drivers": clis, "found": found})
-
-
-async def _look(home: Path) -> tuple[CliState, ...]:
     installed = Installed(load_settings(home, os.environ), os.environ, home)
-    return tuple(await installed.look(Spawner(Brake(home / "brake"), "")))
+    clis = asyncio.run(installed.look(Spawner(Brake(home / "brake"), "")))
+    found, notices = [described(cli) for cli in clis], installed.notices()
+    lines = [*found, *(f"notice  {notice}" for notice in notices)]
+    return Reply("\n".join(lines), {"drivers": clis, "found": found, "notices": notices})

@@ -5,7 +5,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from amiral.agents.rights import Footing, places_of
+from amiral.agents.fencing import Footing
+from amiral.agents.grants import places_of
 from amiral.base.errors import AmiralError, Denied, Invalid, NotFound
 from amiral.base.ids import digest, new_id
 from amiral.commands.registry import Parsed, Reply
@@ -49,7 +50,8 @@ def _run(parsed: Parsed) -> Reply:
         carry_tag(spawner, digest(str(inquiry.home)))
         fence = _fence(inquiry, tmp, program)
         os.chdir(inquiry.root)
-        become(spawner, program, argv, {**base_environment(), "TMPDIR": str(tmp)}, fence)
+        env = {**base_environment(), "TMPDIR": str(tmp)}
+        become(spawner, [program, *argv[1:]], env, fence)
     except (Denied, FenceError) as error:
         raise CannotFence(
             f"the fence cannot be built: {error}", "amiral permissions probe"

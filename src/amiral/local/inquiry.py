@@ -8,21 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from amiral.agents.declared import POLICY, Declared, Rules, load_declared, shipped
-from amiral.agents.places import may_write
-from amiral.agents.rights import Right, Rights
+from amiral.agents.fencing import Right
+from amiral.agents.rights import Rights
 from amiral.agents.worker import Worker
 from amiral.base.errors import Broken, Invalid, NotFound
 from amiral.base.settings import Sandbox, Settings
 from amiral.commands.parameter import Value
-from amiral.config import FILE, find_home, load_settings, narrow
+from amiral.config import find_home, load_settings
+from amiral.local.narrowing import narrowed_by
 from amiral.permissions.policy import parse_policy
-from amiral.permissions.rules import ALL_TOOLS, Permissions
+from amiral.permissions.rules import Permissions
+from amiral.permissions.tools import ALL_TOOLS, may_write
 from amiral.processes.probe import Probed, probe
 from amiral.processes.spawn import Spawner
 from amiral.projects.git import Git
 from amiral.projects.git_tree import read_by_git
 from amiral.projects.project import Project
-from amiral.projects.project_files import FOLDER, Found, read_file
+from amiral.projects.project_files import FOLDER
 from amiral.projects.store import Projects
 from amiral.projects.trust import Trust
 from amiral.projects.worktrees import Worktrees
@@ -78,7 +80,7 @@ class Inquiry:
 
         `here` means the folder itself, whoever works there.
         """
-        if here or not may_write(self.worker):
+        if here or not may_write(self.worker.tools):
             return Standing(self.root)
         return asyncio.run(self._standing())
 
@@ -126,10 +128,7 @@ async def probed(home: Path, sandbox: Sandbox) -> Probed:
 def _settings(home: Path, project: Project | None) -> Settings:
     """Give the owner's settings, made stricter by the project's own."""
     settings = load_settings(home, os.environ)
-    found = read_file(Path(project.path), f"config/{FILE}") if project else None
-    if project is None or not isinstance(found, Found):
-        return settings
-    return narrow(settings, project.name, found.text, FILE).settings
+    return narrowed_by(project, settings).settings if project else settings
 
 
 def _not_served(found: Project | None, root: Path) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from amiral.agents.driver import Seat
-from amiral.agents.rights import IN_PLACE, IN_WORKTREE
 from amiral.base.errors import NotFound
 from amiral.base.nearest import did_you_mean
 from amiral.commands.registry import Parsed, Reply
@@ -15,11 +14,9 @@ from amiral.config import find_home, load_settings
 from amiral.installed import known_drivers
 from amiral.local.inquiry import Inquiry, inquire, probed
 from amiral.local.terminal import answer
+from amiral.permissions.protected import IN_PLACE, NAMED_IN_WORKTREE
 from amiral.permissions.rules import Capability, Decision, Posture, decide_file, path_of
 from amiral.permissions.shell import decide_command
-
-_IN_WORKTREE = IN_WORKTREE - {".git"}
-"""Of a worktree `.git` is one file that nobody follows: what is meant is git's own folder."""
 
 _OF_A_WORKTREE = (
     "in a worktree that is part of the work, and reaches you by the diff; in your own folder it "
@@ -56,7 +53,7 @@ def _check(inquiry: Inquiry, capability: Capability, target: str, *, here: bool)
     if capability is Capability.READ:
         return _decision(decide_file(permissions, capability, path), inquiry.notices)
     is_worktree = inquiry.standing(here=here).is_worktree
-    inert = _IN_WORKTREE if is_worktree else IN_PLACE
+    inert = NAMED_IN_WORKTREE if is_worktree else IN_PLACE
     decision = decide_file(permissions, capability, path, inert)
     notices = inquiry.notices
     if is_worktree and decision != decide_file(permissions, capability, path, IN_PLACE):

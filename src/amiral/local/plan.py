@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from amiral.agents.rights import Footing, Grants, words
+from amiral.agents.fencing import Footing
+from amiral.agents.grants import Grants, words
 from amiral.agents.seats import footing_of, seat_in
 from amiral.base.errors import AmiralError, NotFound
 from amiral.commands.registry import Parsed, Reply

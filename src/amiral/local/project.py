@@ -154,14 +154,12 @@ def _reply(plan: Plan, outcome: Outcome, notices: tuple[str, ...]) -> Reply:
     lines = [first, *(f"  made    {one}" for one in outcome.made)]
     lines += [f"  kept    {one}: it was there, with other content" for one in outcome.kept]
     lines += [f"  notice  {one}" for one in notices]
-    lines += [f"  secret  amiral vault set {one}" for one in plan.secrets]
     lines += [f"  next    amiral up {where}"]
     data = {
         "project": project,
         "changed": bool(outcome.made),
         "made": outcome.made,
         "kept": outcome.kept,
-        "secrets": plan.secrets,
         "notices": notices,
     }
     return Reply("\n".join(lines), data)

@@ -5,26 +5,23 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from shlex import quote
-from typing import Any
 
-from amiral import __version__
 from amiral.base.clock import SystemClock
-from amiral.base.errors import AmiralError, Broken, Conflict, Invalid
-from amiral.base.home import home_folder
-from amiral.base.plain import one_line
+from amiral.base.errors import AmiralError, Broken, Conflict
 from amiral.commands.output import print_reply
 from amiral.commands.registry import Parsed, Reply
 from amiral.config import find_home, load_settings
 from amiral.hub.app import SOCKET, Hub
 from amiral.hub.asking import Silent, ask
+from amiral.hub.farewell import left_text
 from amiral.local.background import start_in_background
 from amiral.local.choice import chosen_project, with_port
+from amiral.local.foreground import Banner, check_socket, run_in_foreground, stop_notice
 from amiral.local.owner import refuse_agents
-from amiral.local.terminal import answer, show
+from amiral.local.terminal import show
 from amiral.processes.spawn import Spawner
 from amiral.projects.project import Project
 from amiral.projects.served import served_by
@@ -32,8 +29,6 @@ from amiral.safety.reviving import want, want_no_more
 from amiral.store.brake import Brake
 from amiral.store.files import ensure_private_folder
 
-_LONGEST_SOCKET = 100
-_LONGEST_SHOWN = 300
 _START_S = 30.0
 _ANSWER_S = 5.0
 _LOOK_S = 0.1
@@ -45,8 +40,13 @@ _AT_REST = ("ended", "parked")
 Seen = tuple[str, str]
 """A project's state, and why."""
 
-_Notices = tuple[list[str], list[str]]
-"""What a person should know, and which projects do not run."""
+
+@dataclass(frozen=True)
+class _Clis:
+    """The CLIs there are, in a few words each, and what a person should know of them."""
+
+    found: tuple[str, ...]
+    notices: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,7 @@ class _Wish:
 
 def run(argv: list[str]) -> int:
     """Start, print what a newcomer needs, and serve until the end."""
-    return answer(argv, lambda parsed: _start(parsed, as_json="--json" in argv))
-
-
-def _start(parsed: Parsed, *, as_json: bool) -> Reply:
-    """Say in one line what of the machine stands in the way: a disk, its rights, a network."""
-    try:
-        return _up(parsed, as_json=as_json)
-    except OSError as error:
-        why = error.strerror or str(error)
-        what = f"{error.filename}: {why}" if error.filename else why
-        fix = f"check the disk and the rights of {home_folder()}"
-        raise Broken(f"amiral cannot run: {what}", fix) from error
+    return run_in_foreground(argv, _up)
 
 
 def _up(parsed: Parsed, *, as_json: bool) -> Reply:
@@ -86,7 +75,8 @@ def _up(parsed: Parsed, *, as_json: bool) -> Reply:
     ensure_private_folder(home)
     port = parsed.arguments.get("port")
     wish = _Wish(home, _projects(home, parsed), port if isinstance(port, int) else None)
-    _check_sockets(wish)
+    for project in wish.projects:
+        check_socket(served_by(home, project))
     running = asyncio.run(_running_hub(wish))
     if running is not None and parsed.command == "hub":
         raise Conflict("a hub serves this home already", "end it first: amiral down")
@@ -94,8 +84,7 @@ def _up(parsed: Parsed, *, as_json: bool) -> Reply:
         return running
     if parsed.arguments.get("detach"):
         return asyncio.run(start_in_background(home, wish.options()))
-    asyncio.run(_serve(Hub(home, settings), wish, as_json=as_json))
-    return Reply()
+    return asyncio.run(_serve(Hub(home, settings), wish, as_json=as_json))
 
 
 def _projects(home: Path, parsed: Parsed) -> tuple[Project, ...]:
@@ -108,13 +97,6 @@ def _projects(home: Path, parsed: Parsed) -> tuple[Project, ...]:
         return (chosen_project(home, "", is_sample=is_sample),)
     found = [chosen_project(home, str(path), is_sample=False) for path in named]
     return tuple(dict.fromkeys(found))
-
-
-def _check_sockets(wish: _Wish) -> None:
-    for project in wish.projects:
-        path = served_by(wish.home, project).socket
-        if len(os.fsencode(path)) > _LONGEST_SOCKET:
-            raise Invalid(f"{path} is too long for a socket", "choose a shorter AMIRAL_HOME")
 
 
 async def _running_hub(wish: _Wish) -> Reply | None:
@@ -138,13 +120,17 @@ async def _running_hub(wish: _Wish) -> Reply | None:
     notices = [str(told["notice"])] if "notice" in told else []
     if wish.port is not None:
         notices.append("the hub runs already: its port stays as it is (amiral down, amiral up)")
+    clis = asyncio.create_task(_clis(wish.home))
     missing = await _await_started(wish, states, restart)
-    text, data = _told(wish, str(told["url"]), (notices, missing), ())
-    return Reply(text, data, exit_code=1 if missing else 0)
+    banner = _banner(wish, str(told["url"]), notices, missing, await clis)
+    return replace(banner, exit_code=1 if missing else 0)
 
 
-async def _serve(hub: Hub, wish: _Wish, *, as_json: bool) -> None:
-    """Serve until told to end: Ctrl-C ends everything, SIGTERM the hub alone (as at a restart)."""
+async def _serve(hub: Hub, wish: _Wish, *, as_json: bool) -> Reply:
+    """Serve until told to end: Ctrl-C ends everything, SIGTERM the hub alone (as at a restart).
+
+    Gives what there is to say at the end: which process did not.
+    """
     loop, is_whole = asyncio.get_running_loop(), asyncio.Event()
 
     def end_whole() -> None:
@@ -166,15 +152,18 @@ async def _serve(hub: Hub, wish: _Wish, *, as_json: bool) -> None:
             await hub.supervisor.restart(ids[name])
 
         clis = asyncio.create_task(_clis(wish.home))
-        notices = [*hub.notices(), *_stop_notice(wish.home)]
+        notices = [*hub.notices(), *stop_notice(wish.home)]
         missing = await _await_started(wish, states, restart)
-        show(print_reply(_banner(hub, wish, (notices, missing), await clis), as_json=as_json))
+        banner = _banner(wish, _url(hub), notices, missing, await clis)
+        show(print_reply(banner, as_json=as_json))
         sys.stdout.flush()
         await hub.over.wait()
         want_no_more(str(wish.home))
-        if is_whole.is_set():
-            await hub.end_children()
-            hub.guarding.end()
+        if not is_whole.is_set():
+            return Reply()
+        left = await hub.end_children()
+        hub.guarding.end()
+        return Reply(left_text(left), {"left": left}, exit_code=1) if left else Reply()
     finally:
         await hub.close()
 
@@ -204,54 +193,36 @@ async def _await_started(
         await clock.sleep(_LOOK_S)
 
 
-def _stop_notice(home: Path) -> Iterable[str]:
-    stop = Brake(home / "brake").state()
-    if stop is not None:
-        yield f"{stop.name} is on, nothing starts: {stop.way_out}"
-
-
-async def _clis(home: Path) -> Sequence[str]:
+async def _clis(home: Path) -> _Clis:
     """Have the CLIs looked at in a process of its own: the hub holds no agent code."""
     argv = [sys.executable, "-m", "amiral", "drivers", "--json"]
     spawner = Spawner(Brake(home / "brake"), "")
     env = dict(os.environ)
     ran = await spawner.run(argv, kind="own", env=env, cwd="/", timeout_s=_CLIS_S)
     try:
-        return [str(line) for line in json.loads(ran.out)["found"]]
+        told = json.loads(ran.out)
+        return _Clis(tuple(map(str, told["found"])), tuple(map(str, told["notices"])))
     except (ValueError, LookupError, TypeError):
-        return ()
+        return _Clis((), ("which agent CLIs there are is not known: amiral drivers",))
 
 
-def _banner(hub: Hub, wish: _Wish, notices: _Notices, clis: Sequence[str]) -> Reply:
+def _url(hub: Hub) -> str:
     try:
-        url = hub.new_url()
+        return hub.new_url()
     except Broken:
-        url = ""
-    return Reply(*_told(wish, url, notices, clis))
+        return ""
 
 
-def _told(
-    wish: _Wish, url: str, notices: _Notices, clis: Sequence[str]
-) -> tuple[str, dict[str, Any]]:
-    lines = [f"amiral {__version__} · home {wish.home}"]
-    lines += [f"found   {' · '.join(clis)}"] if clis else []
-    lines += [f"project {p.name} ({one_line(p.path, _LONGEST_SHOWN)})" for p in wish.projects]
-    told, missing = notices
-    lines += [f"notice  {notice}" for notice in (*told, *missing)]
-    lines += [f"open    {url}   (valid once, 10 minutes)"] if url else []
-    lines += [
-        f'chat    {_command()} say -p {quote(p.name)} "/c what does this project do?"'
-        for p in wish.projects[:1]
-    ]
-    data: dict[str, Any] = {"url": url, "pid": os.getpid(), "projects": wish.projects}
-    data |= {"notices": [*told, *missing], "missing": missing}
-    return "\n".join(lines), data
-
-
-def _command() -> str:
-    """Name the command as this person can type it."""
-    program = Path(sys.argv[0])
-    on_path = any(
-        Path(folder, "amiral").exists() for folder in os.environ.get("PATH", "").split(":")
-    )
-    return "amiral" if on_path or program.name != "amiral" else os.path.relpath(program)
+def _banner(
+    wish: _Wish, url: str, notices: Sequence[str], missing: Sequence[str], clis: _Clis
+) -> Reply:
+    told = [*clis.notices, *notices, *missing]
+    data = {
+        "url": url,
+        "pid": os.getpid(),
+        "projects": wish.projects,
+        "found": clis.found,
+        "notices": told,
+        "missing": missing,
+    }
+    return Reply(Banner(wish.home, wish.projects, clis.found, told, url).text, data)

@@ -7,7 +7,7 @@ import sys
 from amiral.base.errors import AmiralError, Broken, Denied, Invalid
 from amiral.base.home import home_folder, home_tag
 from amiral.processes.lineage import is_below_shim
-from amiral.safety.report import report_data, report_text
+from amiral.safety.report import released_data, released_text, report_data, report_text
 from amiral.safety.scope import Place
 from amiral.safety.stop import GRACE_S, KILL, Order, release, stop_agents
 from amiral.store.brake import Brake
@@ -59,9 +59,8 @@ def _release(place: Place, rest: list[str], *, as_json: bool) -> int:
         if not stops:
             raise Invalid("no stop is on", "there is nothing to release")
         raise Invalid("release needs the id of the stop it lifts", stops[0].way_out)
-    release(place, rest[0])
-    told = {"stop_id": rest[0], "released": True}
-    _print(told if as_json else f"✓ released stop {rest[0]}")
+    released = release(place, rest[0])
+    _print(released_data(released) if as_json else released_text(released))
     return 0
 
 

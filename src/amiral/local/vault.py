@@ -7,14 +7,13 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from amiral.base.errors import Denied, Invalid
-from amiral.base.ids import digest
+from amiral.base.errors import Invalid
 from amiral.commands.arguments import wants_json
 from amiral.commands.output import print_error
 from amiral.commands.registry import Parsed, Reply
 from amiral.config import find_home
+from amiral.local.owner import refuse_agents
 from amiral.local.terminal import answer, show
-from amiral.processes.lineage import is_below_shim
 from amiral.store.redact import SHORTEST_SECRET
 from amiral.store.vault import LONGEST_VALUE, Vault
 
@@ -68,8 +67,7 @@ def _carry_out(parsed: Parsed, *, is_raw: bool) -> Reply:
 def _home() -> Path:
     """Give the home; what runs below a shim is an agent, which has nothing to look for here."""
     home = find_home(os.environ)
-    if is_below_shim(os.getpid(), digest(str(home))):
-        raise Denied("an agent can neither read nor change the vault", "ask the owner")
+    refuse_agents(home, "read or change the vault")
     return home
 
 

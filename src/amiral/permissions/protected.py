@@ -10,6 +10,15 @@ from amiral.permissions.globs import folded
 CONFIGURATION = ".amiral"
 WORKSPACE = "workspace"
 
+IN_PLACE = frozenset({CONFIGURATION})
+"""What lies there has no effect until its content is trusted (docs/concepts/trust.md)."""
+
+IN_WORKTREE = IN_PLACE | {".git", ".claude", ".mcp.json", ".codex", ".envrc", ".vscode"}
+"""Of a worktree nothing has an effect before it is merged, and the diff shows it until then."""
+
+NAMED_IN_WORKTREE = IN_WORKTREE - {".git"}
+"""Of a worktree `.git` is one file that nobody follows: who names it means git's own folder."""
+
 # Shown when they are not there yet, as what an agent could make.
 NAMES = (".git", ".claude", ".mcp.json", ".codex", ".envrc", ".vscode", ".amiral")
 

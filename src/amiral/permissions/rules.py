@@ -10,13 +10,10 @@ from functools import lru_cache
 from amiral.base.plain import one_line
 from amiral.permissions.globs import BadGlob, Glob, covers, matches, parse_glob
 from amiral.permissions.protected import lies_protected
+from amiral.permissions.tools import ALL_TOOLS, SHELL_TOOL, WRITING_TOOLS
 
-ALL_TOOLS = "all"
 EVERY_PATH = "**"
 EVERY_COMMAND = "*"
-
-SHELL_TOOL = "Bash"
-WRITING_TOOLS = frozenset({"Write", "Edit", "NotebookEdit", "MultiEdit"})
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 

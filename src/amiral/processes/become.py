@@ -28,14 +28,14 @@ def carry_tag(spawner: Spawner, home: str) -> None:
 
 
 def become(
-    spawner: Spawner, program: str, argv: list[str], env: Mapping[str, str], fence: Fence
+    spawner: Spawner, argv: list[str], env: Mapping[str, str], fence: Fence | None = None
 ) -> NoReturn:
-    """Become a program behind a fence; `carry_tag` was called before.
+    """Become a program, named by its whole path; `carry_tag` was called before.
 
     Conflict when a stop is in force, FenceError when the fence cannot be put up, OSError when the
     program cannot be started.
     """
     spawner.check("program")
     sys.stdout.flush()
-    program, *words = go_behind(fence, [program, *argv[1:]], str(Path.cwd()))
-    os.execve(program, [program, *words], {**env, TAG_VARIABLE: os.environ[TAG_VARIABLE]})
+    command = go_behind(fence, argv, str(Path.cwd())) if fence else argv
+    os.execve(command[0], command, {**env, TAG_VARIABLE: os.environ[TAG_VARIABLE]})

@@ -66,14 +66,13 @@ class Fence:
     `has_unix`: may speak and listen by Unix sockets, only for what puts others behind a whole one.
     """
 
-    __slots__ = ("covers", "fenced", "grants", "has_unix", "min_abi", "ports", "root")
+    __slots__ = ("covers", "fenced", "grants", "has_unix", "ports", "root")
 
-    def __init__(  # noqa: PLR0913 each says one thing of the fence
+    def __init__(
         self,
         grants: tuple[tuple[str, int], ...],
         fenced: int,
         ports: tuple[int, ...] | None = None,
-        min_abi: int = LEAST_ABI,
         root: str = "",
         covers: tuple[Cover, ...] = (),
         *,
@@ -82,7 +81,6 @@ class Fence:
         self.grants = grants
         self.fenced = fenced
         self.ports = ports
-        self.min_abi = min_abi
         self.root = root
         self.covers = covers
         self.has_unix = has_unix
@@ -93,7 +91,6 @@ class Fence:
             "grants": [list(grant) for grant in self.grants],
             "fenced": self.fenced,
             "ports": None if self.ports is None else list(self.ports),
-            "min_abi": self.min_abi,
             "root": self.root,
             "covers": [list(cover) for cover in self.covers],
             "has_unix": self.has_unix,
@@ -108,7 +105,6 @@ class Fence:
                     tuple(map(_grant, grants)),
                     _number(fenced, _ALL),
                     None if ports is None else _ports(ports),
-                    _number(rest.get("min_abi", LEAST_ABI), _HIGHEST_PORT),
                     _text(rest.get("root", "")),
                     _covers(rest.get("covers", [])),
                     has_unix=rest.get("has_unix") is True,
@@ -126,7 +122,7 @@ class Fence:
         return f"Fence{self._key()}"
 
     def _key(self) -> tuple[object, ...]:
-        told = (self.grants, self.fenced, self.ports, self.min_abi, self.root)
+        told = (self.grants, self.fenced, self.ports, self.root)
         return (*told, self.covers, self.has_unix)
 
 
@@ -205,7 +201,7 @@ def _each_once(grants: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]
 def _check(fence: Fence) -> None:
     if not syscalls.machine():
         raise FenceError(f"there is no fence for this system ({os.uname().machine})")
-    needed = max(fence.min_abi, LEAST_ABI if fence.ports is None else _LEAST_ABI_FOR_PORTS)
+    needed = LEAST_ABI if fence.ports is None else _LEAST_ABI_FOR_PORTS
     if (have := abi()) < needed:
         raise FenceError(f"this kernel has Landlock ABI {have}, the fence needs {needed}")
     seccomp.check()

@@ -1,7 +1,7 @@
-"""One program in a terminal: a private tmux server under a shim, found again, driven and ended.
+"""One program in a terminal: a private tmux server under a shim, found again and ended.
 
 The server is amiral's alone: its socket lies in a private folder, it reads no configuration, and
-clients name exactly one session; what is typed comes by stdin, never in a command line (R27).
+clients name exactly one session (R27). Nothing of ours types in there: a person does, attached.
 Behind a fence there are two stages (S4): the server may have terminals and its own socket beside
 what the fence grants, and whatever it starts goes behind the whole fence before it begins.
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 from amiral.base.clock import Clock
 from amiral.base.errors import AmiralError, Broken, NotFound
 from amiral.base.ids import digest, folder_name
-from amiral.base.plain import one_line, plain
+from amiral.base.plain import one_line
 from amiral.processes.answers import Order
 from amiral.processes.box import LAUNCHER, launcher
 from amiral.processes.fence import DELETE, DEVICE, EXECUTE, READ, WRITE, Fence
@@ -38,7 +38,6 @@ _GRACE_S = 2.0
 _KILL_DEADLINE_S = 10.0
 _LOOK_S = 0.01
 _LONGEST_WHY = 200
-_BUFFER = "amiral"
 _SHELL = "/bin/sh"
 _ENTER = 'unset TMUX TMUX_PANE; export HOME="$0"; exec "$@"'
 _SIZE = ("-x", "200", "-y", "50")
@@ -115,25 +114,6 @@ class Terminal:
             await self.close()
             raise
 
-    async def send(self, text: str) -> None:
-        """Paste a text and press Enter; what is no text (escapes, controls) is left out.
-
-        Conflict while a stop or a freeze is on, Broken when the terminal does not answer.
-        """
-        pasted = plain(text).encode("utf-8", "replace")
-        if not pasted:
-            return
-        self._host.spawner.check("agent", self._worker)
-        await self._tell("load-buffer", "-b", _BUFFER, "-", stdin=pasted)
-        await self._tell("paste-buffer", "-p", "-d", "-b", _BUFFER, "-t", self._target)
-        self._host.spawner.check("agent", self._worker)
-        await self._tell("send-keys", "-t", self._target, "Enter")
-
-    async def screen(self) -> str:
-        """Give what is seen now, a line end after each line."""
-        shown = await self._tell("capture-pane", "-p", "-t", self._target)
-        return shown.decode("utf-8", "replace")
-
     async def close(self) -> None:
         """End it with all that was started there; Broken while anything of it survives."""
         if self.is_open:
@@ -151,11 +131,6 @@ class Terminal:
             raise Broken(f"processes {pids} of {self._worker}'s terminal survive being killed")
         for folder in (self._folder, self._place):
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-
-    @property
-    def _target(self) -> str:
-        """Name its one session exactly: without `=`, another would do whose name begins so."""
-        return f"={self.name}:"
 
     def _meta(self) -> Meta | None:
         try:
@@ -208,8 +183,8 @@ class Terminal:
                 await self._host.clock.sleep(_LOOK_S)
         await self._tell("set-option", "-g", "update-environment", "")
 
-    async def _tell(self, *words: str, stdin: bytes = b"", stage: Stage | None = None) -> bytes:
-        """Be a client of the server, never its beginning; gives what it prints."""
+    async def _tell(self, *words: str, stage: Stage | None = None) -> None:
+        """Be a client of the server, never its beginning."""
         path = {"PATH": stage.env["PATH"]} if stage and "PATH" in stage.env else {}
         ran = await self._host.spawner.run(
             (tmux_program(), "-N", "-u", "-S", self._socket, *words),
@@ -217,13 +192,11 @@ class Terminal:
             env={**base_environment(), **path},
             cwd=stage.cwd if stage else "/",
             timeout_s=_ANSWER_S,
-            stdin=stdin,
         )
         if ran.code != 0 or ran.timed_out:
             said = one_line(ran.err.decode("utf-8", "replace"), _LONGEST_WHY)
             why = said or "it does not answer"
             raise Broken(f"the terminal of {self._worker} ({words[0]}): {why}", "amiral status")
-        return ran.out
 
     async def _until(self, holds: Callable[[], bool], seconds: float) -> None:
         by_s = self._host.clock.monotonic_s() + seconds
@@ -251,7 +224,6 @@ def _around(fence: Fence, place: Path, program: str) -> Fence:
         (*fence.grants, *more),
         fence.fenced,
         fence.ports,
-        fence.min_abi,
         fence.root,
         fence.covers,
         has_unix=True,

@@ -55,7 +55,6 @@ class Answers:
     skills: tuple[str, ...]
     cli: str
     active: str
-    telegram: bool
     members: Mapping[str, str]
     rights: str
 
@@ -100,7 +99,6 @@ def questions(
         Question("stack", "skills", "Which skills?", _SKILLS, names, why, known.skills),
         Question("workers", "cli", "Which CLI?", _CLI, "", "", ("", *known.clis)),
         Question("workers", "active", "Who takes plain text?", _ACTIVE, *_seat(known)),
-        Question("chat", "telegram", "Talk to it by Telegram?", _TELEGRAM, default=False),
         Question("chat", "members", "Who else may take part?", _MEMBERS, {}),
         Question("chat", "rights", "What may workers do?", _RIGHTS, *_right(known)),
     )
@@ -244,8 +242,7 @@ _CLI = "It drives every worker of this project; - for the first one found on the
 _ACTIVE = "The worker that a message without /c, /d or /w:NAME goes to."
 _TEST = "A command, run on a worker's tree before its work counts; - for none."
 _DEPLOY = "A command of yours for `amiral deploy`; it runs with all your rights. - for none."
-_TELEGRAM = "Its bot's token is kept in the vault; the name for it is told at the end."
-_MEMBERS = "Such as telegram:123=member, telegram:456=viewer; - for nobody."
+_MEMBERS = "For chats to come, such as telegram:123=member, telegram:456=viewer; - for nobody."
 _RIGHTS = (
     "guarded: the project's files but no .env, commands, git push on request; "
     "asking: every command on request; open: nothing is configured."
@@ -257,7 +254,7 @@ _FIELDS = {
     "about": Field(_is_line(_LONGEST_ABOUT), f"one line of at most {_LONGEST_ABOUT} characters"),
     **dict.fromkeys(("language", "framework", "ci"), _WORD),
     **dict.fromkeys(("test", "deploy"), NAMED["projects"]["test"]),
-    **dict.fromkeys(("git", "telegram"), _FLAG),
+    "git": _FLAG,
     **dict.fromkeys(("cli", "active", "rights"), _CHOICE),
     "skills": Field(lambda value: isinstance(value, list), "a list of skills"),
     "members": NAMED["projects"]["members"],

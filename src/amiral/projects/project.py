@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from amiral.base.ids import folder_name
 from amiral.base.plain import plain
 
+FOLDER = ".amiral"
+"""The owner's own folder in a project."""
+
 _LONGEST_NAME = 60
 
 

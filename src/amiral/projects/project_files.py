@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-FOLDER = ".amiral"
+from amiral.projects.project import FOLDER
+
+__all__ = ["FOLDER", "Found", "Unusable", "list_files", "read_file", "read_inside"]
 
 _CONFIG = ("workers_registry.json", "project_roles.json", "permissions.json")
 _WRITTEN = ("agents", "profiles", "skills")

@@ -1,14 +1,12 @@
-"""Pure: what is made of a new project's answers: files, its settings, the secrets it needs."""
+"""Pure: what is made of a new project's answers: files and its settings."""
 
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from amiral.projects.onboarding import Answers
-from amiral.projects.project import Project
+from amiral.projects.project import FOLDER, Project
 from amiral.projects.skills import Skill
-
-FOLDER = ".amiral"
 
 IGNORED = "state/\n"
 """What `.amiral/.gitignore` holds: the mirrors are no work of the project's."""
@@ -33,12 +31,11 @@ class Shipped:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that is to be there; `secrets` are the names in the vault that somebody has to fill."""
+    """All that is to be there."""
 
     project: Project
     files: tuple[PlannedFile, ...]
     settings: Mapping[str, object]
-    secrets: tuple[str, ...]
     makes_repository: bool
 
 
@@ -59,7 +56,6 @@ def plan_setup(project: Project, answers: Answers, shipped: Shipped) -> Plan:
         project,
         tuple(PlannedFile(file, text) for file, text in files.items() if text),
         dict(_settings(project.path, answers)),
-        (f"telegram/{project.id}",) if answers.telegram else (),
         answers.git,
     )
 
@@ -86,15 +82,11 @@ def _manifest(name: str, answers: Answers) -> str:
     lines += [
         f"- Workers: driven by {answers.cli or 'the first CLI found'}; {answers.active} active"
     ]
-    lines += [f"- Rights: {answers.rights}", f"- Chat: {_chat(answers)}"]
+    lines += [f"- Rights: {answers.rights}"]
     lines += [f"- Skills: {', '.join(answers.skills) or 'none'}", ""]
     lines += [f"Workers, roles and rights are set in `{FOLDER}/config/`, commands in the home of"]
     lines += ["amiral. Nothing reads this page: change it as you like."]
     return "\n".join(lines) + "\n"
-
-
-def _chat(answers: Answers) -> str:
-    return "terminal and Telegram" if answers.telegram else "terminal"
 
 
 def _stack(answers: Answers) -> Iterator[str]:

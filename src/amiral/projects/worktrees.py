@@ -58,6 +58,10 @@ class Worktrees:
         self._git, self._folder = git, folder
         self._locks: dict[str, asyncio.Lock] = {}
 
+    def holds(self, folder: str) -> bool:
+        """Tell whether a folder lies in one of them."""
+        return Path(folder).is_relative_to(self._folder)
+
     def lock(self, name: str) -> asyncio.Lock:
         """Give the lock of a name; that of "" is the checkout's."""
         return self._locks.setdefault(name, asyncio.Lock())

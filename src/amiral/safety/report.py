@@ -68,6 +68,34 @@ class Paused:
         self.running = running
 
 
+class Released:
+    """A stop that was lifted, and what is `still_on`; `names` are those of projects by their id."""
+
+    __slots__ = ("names", "still_on", "stop_id")
+
+    def __init__(self, stop_id: str, still_on: tuple[Stop, ...], names: dict[str, str]) -> None:
+        self.stop_id = stop_id
+        self.still_on = still_on
+        self.names = names
+
+
+def released_data(released: Released) -> dict[str, object]:
+    """Give the JSON of a release."""
+    still_on = [
+        {"stop_id": one.stop_id, "kind": one.kind, "scope": one.scope} for one in released.still_on
+    ]
+    return {"stop_id": released.stop_id, "released": True, "still_on": still_on}
+
+
+def released_text(released: Released) -> str:
+    """Write a release for people: with all that is on as before, and how it is lifted."""
+    lines = [f"✓ released stop {released.stop_id}"]
+    for one in released.still_on:
+        project, _, _ = one.scope.partition("/")
+        lines.append(f"  {mark_line(one, released.names.get(project, ''))}")
+    return "\n".join(lines)
+
+
 def paused_data(paused: Paused) -> dict[str, object]:
     """Give the JSON of a freeze or a thaw."""
     return {

@@ -14,6 +14,7 @@ from amiral.safety.pulse import is_held
 HUB = "hub"
 
 _WISH, _LOCK, _LOG = "wanted", "lock", "process.log"
+_LARGEST_LOG = 4 << 20
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S, _WELL_S = 4.0, 60.0, 120.0
 _LONGEST = 64
 
@@ -21,6 +22,11 @@ _LONGEST = 64
 def lock_path(home: str) -> str:
     """Name what the hub of a home holds as long as it lives."""
     return os.path.join(home, HUB, _LOCK)
+
+
+def log_path(home: str) -> str:
+    """Name what a hub in the background prints to."""
+    return os.path.join(home, HUB, _LOG)
 
 
 def want(home: str, port: int | None) -> None:
@@ -80,10 +86,18 @@ def _start(home: str, port: str) -> int:
     argv = [sys.executable, "-P", "-m", "amiral", "hub", "--json"]
     argv += ["--port", port] if port else []
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-    log = os.path.join(home, HUB, _LOG)
+    log = log_path(home)
+    _put_aside(log)
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, log, flags, 0o600),
         (os.POSIX_SPAWN_DUP2, 1, 2),
     ]
     return os.posix_spawn(sys.executable, argv, os.environ, file_actions=actions, setsid=True)
+
+
+def _put_aside(log: str) -> None:
+    """Begin a log anew that has grown too large: nobody writes to it, for the hub is gone."""
+    with contextlib.suppress(OSError):
+        if os.path.getsize(log) > _LARGEST_LOG:
+            os.replace(log, f"{log}.1")

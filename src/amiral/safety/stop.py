@@ -9,8 +9,15 @@ from collections.abc import Callable
 
 from amiral.base.errors import Broken, Conflict, Invalid
 from amiral.safety.ending import end, strangers
-from amiral.safety.report import Ended, Report, stopping_text
-from amiral.safety.scope import Place, Scope, known_workers, scope_at, scope_named
+from amiral.safety.report import Ended, Released, Report, stopping_text
+from amiral.safety.scope import (
+    Place,
+    Scope,
+    known_workers,
+    project_names,
+    scope_at,
+    scope_named,
+)
 from amiral.safety.working import Working, working
 from amiral.store.brake import Brake, BrakeError
 from amiral.store.latch import UNKNOWN, Stop
@@ -73,12 +80,14 @@ def stop_agents(place: Place, order: Order, tell: Callable[[str], None] | None =
     return report
 
 
-def release(place: Place, stop_id: str) -> None:
+def release(place: Place, stop_id: str) -> Released:
     """Lift the stop with this id; Conflict names the one that is on, or says that none is."""
+    brake = Brake(place.brake)
     try:
-        Brake(place.brake).release(stop_id)
+        brake.release(stop_id)
     except BrakeError as error:
         raise Conflict(str(error), "amiral status names the stop that is on") from error
+    return Released(stop_id, tuple(brake.every()), project_names(place))
 
 
 def _engage(place: Place, scope: Scope, order: Order) -> tuple[Stop, str]:

@@ -104,7 +104,10 @@ class Brake:
                 os.close(lock)
 
     def release(self, stop_id: str) -> None:
-        """Lift exactly this stop; BrakeError names those in force otherwise."""
+        """Lift exactly this stop; BrakeError names those in force otherwise.
+
+        Of damaged marks, whose stop is "unknown", all that is still whole in there stays in force.
+        """
         self._locked(lambda: self._release(stop_id))
 
     def thaw(self, scope: str) -> None:
@@ -169,11 +172,13 @@ class Brake:
         if stop_id not in stops:
             are = "stop in force is" if len(stops) == 1 else "stops in force are"
             raise BrakeError(f"the {are} {', '.join(map(repr, stops))}, not {stop_id!r}")
+        # The latch last: killed in between, more is in force than shall be and never less.
+        if any(one.stop_id == stop_id for one in marks):
+            there = latch.whole_marks(self._marks) if stop_id == UNKNOWN else marks
+            left = [one for one in there if one.stop_id != stop_id]
+            latch.overwrite(self._marks, latch.encode_marks(left))
         if fleet is not None and fleet.stop_id == stop_id:
             latch.overwrite(self._latch, latch.encode(None))
-        left = [one for one in marks if one.stop_id != stop_id]
-        if len(left) < len(marks):
-            latch.overwrite(self._marks, latch.encode_marks(left))
         latch.sync_folder(self._folder)
 
     def _thaw(self, scope: str) -> None:

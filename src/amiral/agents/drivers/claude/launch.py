@@ -6,6 +6,7 @@ from dataclasses import replace
 from amiral.agents import driver as d
 from amiral.agents.fields import clean_text
 from amiral.permissions.projection import Projection
+from amiral.permissions.tools import ALL_TOOLS
 
 LOGIN = ("CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 FLAGS_ANYWHERE = (
@@ -66,7 +67,7 @@ def _options(seat: d.Seat) -> Iterable[str]:
 
 def _tool_options(tools: tuple[str, ...] | str) -> tuple[str, ...]:
     """`--allowedTools` removes nothing, so it is not used: `--tools` names what is there at all."""
-    if tools == "all":
+    if tools == ALL_TOOLS:
         return (f"--disallowedTools={','.join(UNSERVED)}",)
     kept = (tools,) if isinstance(tools, str) else tools
     gone = (tool for tool in TOOLS if tool not in kept)

@@ -13,8 +13,9 @@ from amiral.permissions.globs import ANY_DEPTH
 from amiral.permissions.outcomes import is_about_everything, outcomes, unmatched
 from amiral.permissions.projection import Enforcement, Projection
 from amiral.permissions.rules import Capability, Permissions, Posture, Rule, rules_for
+from amiral.permissions.tools import SHELL_TOOL
 
-SHELL, SEARCH = "Bash", "Grep"
+SEARCH = "Grep"
 MOST_BYTES = 120_000
 """One argument may have 128 KiB; more rules than that are not told one by one."""
 
@@ -49,7 +50,10 @@ def project(seat: Seat) -> Projection:
     notes = [*_inexact(permissions), *([] if is_fenced else _unheld(permissions))]
     notes += [_NO_SEARCH] if SEARCH in denied else []
     if len(told.encode()) > MOST_BYTES:
-        every = [SHELL, *(f"{tool}({_place(seat.cwd, ANY_DEPTH)})" for tool in _TOOLS.values())]
+        every = [
+            SHELL_TOOL,
+            *(f"{tool}({_place(seat.cwd, ANY_DEPTH)})" for tool in _TOOLS.values()),
+        ]
         told = _settings(permissions, every, [SEARCH], is_fenced=is_fenced)
         notes = [_TOO_MANY]
     env = {"IS_SANDBOX": "1"} if seat.enforcement is Enforcement.ENFORCED else {}
@@ -74,7 +78,7 @@ def _asked(seat: Seat, permissions: Permissions) -> list[str]:
         found += (f"{tool}({_place(seat.cwd, r.match)})" for r in _asking(permissions, capability))
         if unmatched(permissions, capability) not in (None, Posture.ALLOW):
             found.append(f"{tool}({_place(seat.cwd, ANY_DEPTH)})")
-    found += [SHELL] if _asks_for_commands(seat, permissions) else []
+    found += [SHELL_TOOL] if _asks_for_commands(seat, permissions) else []
     return list(dict.fromkeys(found))
 
 
@@ -104,7 +108,7 @@ def _denied(seat: Seat, permissions: Permissions) -> list[str]:
     if not all(map(is_about_everything, _asking(permissions, Capability.READ))):
         found.append(SEARCH)
     if outcomes(permissions, Capability.EXECUTE) == _NEVER:
-        found.append(SHELL)
+        found.append(SHELL_TOOL)
     else:
         found += _denied_commands(permissions)
     return list(dict.fromkeys(found))
@@ -113,7 +117,7 @@ def _denied(seat: Seat, permissions: Permissions) -> list[str]:
 def _denied_commands(permissions: Permissions) -> Iterator[str]:
     for rule in rules_for(permissions, Capability.EXECUTE):
         if rule.posture is Posture.DENY and not _ODD_IN_COMMAND.search(rule.match):
-            yield f"{SHELL}({' '.join(rule.match.split())})"
+            yield f"{SHELL_TOOL}({' '.join(rule.match.split())})"
 
 
 def _place(root: str, match: str) -> str:

@@ -20,6 +20,7 @@ from amiral.agents.instants import read_instant
 from amiral.base.errors import Denied
 from amiral.base.toml_text import merge, toml_text
 from amiral.permissions.projection import Projection
+from amiral.permissions.tools import WEB_TOOLS
 
 KEY = "CODEX_API_KEY"
 KEY_PROVIDER = "openai-by-key"
@@ -50,7 +51,6 @@ UNHEARD = (
 )
 CLIENT = {"name": "amiral", "title": "amiral", "version": "1"}
 ANOTHER_S = re.compile(r"claude.*|(?:sonnet|opus|haiku)\b.*|opusplan|default|inherit")
-WEB = frozenset({"WebSearch", "WebFetch"})
 _CONFIG = d.FileToWrite(CONFIG_FILE, toml_text(CONFIG))
 
 
@@ -143,7 +143,7 @@ def _config(seat: d.Seat) -> Mapping[str, object]:
     variables, may_read = login(seat.options).variables, has(seat, RUNNING | READING)
     own: dict[str, object] = {
         "features": {"shell_tool": may_read, "view_image": may_read},
-        "web_search": "live" if has(seat, WEB) else "disabled",
+        "web_search": "live" if has(seat, WEB_TOOLS) else "disabled",
         "shell_environment_policy": {"exclude": list(variables)},
     }
     if KEY in seat.login and KEY in variables:

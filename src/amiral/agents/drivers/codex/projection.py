@@ -16,10 +16,16 @@ from amiral.base.toml_text import toml_text
 from amiral.permissions.outcomes import outcomes
 from amiral.permissions.projection import Enforcement, ProjectedFile, Projection
 from amiral.permissions.rules import Capability, Permissions, Posture, Rule
+from amiral.permissions.tools import (
+    ALL_TOOLS,
+    READING_TOOLS,
+    SEARCHING_TOOLS,
+    SHELL_TOOL,
+    WRITING_TOOLS,
+)
 
-ALL = "all"
-RUNNING, CHANGING = frozenset({"Bash"}), frozenset({"Write", "Edit", "NotebookEdit"})
-READING = frozenset({"Read", "Glob", "Grep", "LS"})
+RUNNING = frozenset({SHELL_TOOL})
+READING = READING_TOOLS | SEARCHING_TOOLS
 CONFIG_FILE = "config.toml"
 TOOLS_SOURCE = "tools of "
 OWNED = (".gitconfig", "AGENTS.md", "AGENTS.override.md", "hooks.json", "rules")
@@ -101,7 +107,7 @@ def merged(found: str, text: str) -> str:
 def _by_tools(seat: Seat) -> Stance:
     """Who may run commands may write in the folder; who may only edit is asked at each change."""
     may_run, may_read = has(seat, RUNNING), has(seat, RUNNING | READING)
-    approval = "on-request" if may_run or has(seat, CHANGING) else "never"
+    approval = "on-request" if may_run or has(seat, WRITING_TOOLS) else "never"
     return Stance("workspace-write" if may_run else "read-only", approval, may_read, may_read)
 
 
@@ -122,7 +128,7 @@ def _alone(seat: Seat, permissions: Permissions) -> Stance:
     changes_all = found.change == _ALWAYS
     sandbox = "workspace-write" if may_run and changes_all else "read-only"
     if reads_all and found.run == (_ALWAYS if may_run else _NEVER):
-        may_change = found.change != _NEVER and (may_run or has(seat, CHANGING))
+        may_change = found.change != _NEVER and (may_run or has(seat, WRITING_TOOLS))
         approval = "on-request" if may_run or may_change else "never"
         is_held = not may_run or not changes_all
         return Stance(sandbox, approval, may_read, may_read, ("held",) if is_held else ())
@@ -142,7 +148,7 @@ def _marks(
 ) -> tuple[str, ...]:
     """Reading by commands is judged as reading, save where a rule is about such a command."""
     read = outcomes(permissions, Capability.READ)
-    may_read = (seat.tools == ALL or "Read" in seat.tools) and read != _NEVER
+    may_read = (seat.tools == ALL_TOOLS or "Read" in seat.tools) and read != _NEVER
     if not may_read or any(map(_is_about_reading, permissions.rules)):
         return ()
     return ("reads", "searches") if read <= _ALWAYS | held_by_kernel else ("reads",)
@@ -169,4 +175,4 @@ def _notes(seat: Seat, chosen: Stance) -> Iterator[str]:
 
 def has(seat: Seat, tools: frozenset[str]) -> bool:
     """Tell whether the worker has one of these tools."""
-    return seat.tools == ALL or not tools.isdisjoint(seat.tools)
+    return seat.tools == ALL_TOOLS or not tools.isdisjoint(seat.tools)

@@ -108,6 +108,19 @@ def test_a_project_that_was_told_to_go_down_stays_down_until_it_is_started(fleet
     assert (wrong.code, "till" in wrong.json()["error"]["message"]) == (4, True)
 
 
+def test_a_project_is_removed_beside_a_running_hub_and_comes_back_when_that_is_refused(fleet):
+    words = ("project", "remove", "till", "--yes-remove=till")
+    (fleet.home / "archive").write_text("in the way")
+    refused = fleet.ask(*words)
+    assert refused.json()["error"]["kind"] == "denied"
+    until(fleet.all_run, "all three again")
+    (fleet.home / "archive").unlink()
+    removed = fleet.ask(*words)
+    assert removed.code == 0, removed
+    until(lambda: set(fleet.states()) == {"shop", "barn"}, "a fleet without it")
+    assert fleet.states() == {"shop": "running", "barn": "running"}
+
+
 def test_a_second_up_only_adds_what_is_missing(fleet):
     hub = fleet.hub()
     farm = fleet.paths[0].with_name("farm")

@@ -131,6 +131,31 @@ def test_one_that_was_killed_is_done_by_the_next_and_nothing_is_lost(yard, point
     assert {name: left(yard)[name] for name in before} == before
 
 
+@pytest.mark.parametrize("point", ["removal.noted", "removal.unregistered", "removal.cleared"])
+def test_one_that_was_killed_is_given_up_when_the_project_was_used_since(yard, point):
+    yard.settled()
+    yard.file("code/tea/notes.txt", "mine")
+    yard.new()
+    assert yard.killed(point, "project", "remove", "tea", "--yes-remove", "tea")
+    with served(yard, str(yard.code / "tea")):
+        assert yard.run("say", "/c hello", cwd=yard.code / "tea").code == 0
+        told = yard.new("cup").json()["notices"]
+        assert "is given up: it is served" in told[0]
+    assert (yard.state() / "journal.db").exists()
+    assert yard.run("-p", "tea", "status").code == 3, "it is registered, and nobody serves it"
+
+
+def test_one_that_was_killed_deletes_nothing_that_came_since(yard):
+    yard.settled().new()
+    assert yard.killed("removal.noted", "project", "remove", "tea", "--yes-remove", "tea")
+    yard.file("code/tea/.amiral/state/later.txt", "mine")
+    (told,) = yard.new("cup").json()["notices"]
+    assert "is given up: it was used since" in told
+    assert str(archives(yard)[0]) in told
+    assert (yard.code / "tea/.amiral/state/later.txt").read_text() == "mine"
+    assert not (yard.home / "config" / "removal.json").exists()
+
+
 def test_a_person_answers_three_times(yard):
     yard.settled().new()
     for typed in ("te\n", "tea\ny\n", "tea\nyes\nremov\n", "tea\n\x04", "tea\n\x03"):
@@ -210,6 +235,24 @@ def test_what_runs_for_it_keeps_it(yard):
         refused(yard, f"process {agent.pid}")
         agent.kill()
     assert yard.remove().code == 0
+
+
+def test_a_narrower_stop_of_a_worker_keeps_it_too(yard):
+    yard.settled().new()
+    with served(yard):
+        stop_id = yard.run("emergency-stop", "tea/developer", "--json").json()["stop_id"]
+        refused(yard, f"stop {stop_id} is on")
+
+
+def test_one_that_is_refused_late_tells_that_its_process_was_ended(yard):
+    yard.settled().new()
+    (yard.home / "archive").write_text("in the way")
+    with served(yard) as process:
+        ran = yard.remove("tea")
+        assert ran.json()["error"]["kind"] == "denied"
+        assert "amiral up" in ran.json()["error"]["next"]
+        assert process.wait(30) == 0
+    assert yard.state().exists()
 
 
 def test_a_second_name_a_link_and_a_locked_folder_are_archived_too(yard):

@@ -66,6 +66,16 @@ async def found(served):
     return await server_of(served, CLOCK)
 
 
+async def test_who_only_keeps_others_out_is_not_taken_for_the_one_that_serves(served):
+    """Nor is the one who served before, whose number may be another's by now."""
+    (await claim_project(served, CLOCK)).release()
+    claim = await claim_project(served, CLOCK, serves=False)
+    assert await found(served) == Server(UNNAMED, is_listening=False)
+    with pytest.raises(Conflict, match="in use by process unknown"):
+        await claim_project(served, CLOCK)
+    claim.release()
+
+
 async def test_nobody_serves_a_project_that_was_never_served(served):
     assert await found(served) is None
 

@@ -20,6 +20,7 @@ from amiral.commands.safety import SafetyCommands
 from amiral.commands.table import TABLE
 from amiral.console import Console
 from amiral.hub import gateway
+from amiral.hub.asking import SOCKET
 from amiral.hub.farewell import Farewell, Left
 from amiral.hub.fleet import Fleet, Ways
 from amiral.hub.guarding import Guarding
@@ -40,8 +41,6 @@ from amiral.store.files import ensure_private_folder, remove_leftovers
 from amiral.store.journal import Journal
 from amiral.web.server import Site
 from amiral.web.sessions import WEB_SESSIONS
-
-SOCKET = "hub.sock"
 
 
 class Hub:

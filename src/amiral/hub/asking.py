@@ -9,6 +9,9 @@ from typing import Any
 
 from amiral.base.errors import AmiralError
 
+SOCKET = "hub.sock"
+"""Where the hub listens, below `run` of the home."""
+
 _LONGEST_LINE = 16 << 20
 
 

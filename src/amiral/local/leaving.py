@@ -5,14 +5,16 @@ import contextlib
 import sys
 from pathlib import Path
 
-from amiral.base.errors import Conflict, Invalid, NotFound
+from amiral.base.clock import SystemClock
+from amiral.base.errors import AmiralError, Conflict, Invalid, NotFound
 from amiral.base.ids import digest
 from amiral.base.plain import one_line
 from amiral.base.settings import ProjectSettings, Settings
 from amiral.commands.registry import Parsed, Reply
+from amiral.hub.asking import SOCKET, ask
 from amiral.local.interview import typed
 from amiral.local.serving import ended, refuse_busy
-from amiral.processes.serving import Served
+from amiral.processes.serving import Served, server_of
 from amiral.processes.tree import tagged
 from amiral.projects.project import Project
 from amiral.projects.removal import Removal
@@ -21,6 +23,7 @@ from amiral.store.brake import Brake
 
 _LONGEST = 200
 _MOST_SHOWN = 5
+_ANSWER_S = 10.0
 _WORD = "remove"
 
 
@@ -58,12 +61,10 @@ def _check(home: Path, settings: Settings, project: Project) -> None:
     with contextlib.suppress(FileNotFoundError):
         if Path.cwd().resolve().is_relative_to(project.path):
             raise Conflict(f"you stand in {name}'s folder", "go elsewhere first: cd")
-    stop = Brake(home / "brake", project.id).state() if (home / "brake").exists() else None
-    if stop is not None:
-        raise Conflict(
-            f"stop {stop.stop_id} is on: what was stopped is not thrown away",
-            f"amiral release {stop.stop_id}",
-        )
+    marks = Brake(home / "brake", project.id).here() if (home / "brake").exists() else []
+    if marks:
+        name, way_out = marks[0].name, marks[0].way_out
+        raise Conflict(f"{name} is on: what was stopped is not thrown away", way_out)
 
 
 def _check_folder(projects: Projects, removal: Removal, project: Project) -> None:
@@ -108,17 +109,38 @@ async def _take_out(
         )
     served = Served(home, project.id, project.name, project.path)
     await refuse_busy(served)
+    was_served = await server_of(served, SystemClock()) is not None
     claim = await ended(served)
     try:
-        running = tagged(f"{digest(str(home))}:{project.id}")
-        if running:
-            pids = ", ".join(str(one.pid) for one in running[:_MOST_SHOWN])
-            raise Conflict(
-                f"agents of {project.name} are running: process {pids}",
-                "let them end (amiral up), or amiral emergency-stop and release it",
+        try:
+            _refuse_agents(home, project)
+            for one in (served.socket, served.socket.with_suffix(".http.sock")):
+                one.unlink(missing_ok=True)
+            return await removal.carry_out(project, with_folder=with_folder)
+        finally:
+            claim.release()
+    except AmiralError as error:
+        if was_served:
+            error.next_step = "; ".join(
+                filter(None, (error.next_step, await _again(home, project)))
             )
-        for one in (served.socket, served.socket.with_suffix(".http.sock")):
-            one.unlink(missing_ok=True)
-        return await removal.carry_out(project, with_folder=with_folder)
-    finally:
-        claim.release()
+        raise
+
+
+def _refuse_agents(home: Path, project: Project) -> None:
+    running = tagged(f"{digest(str(home))}:{project.id}")
+    if running:
+        pids = ", ".join(str(one.pid) for one in running[:_MOST_SHOWN])
+        raise Conflict(
+            f"agents of {project.name} are running: process {pids}",
+            "let them end (amiral up), or amiral emergency-stop and release it",
+        )
+
+
+async def _again(home: Path, project: Project) -> str:
+    """Have the hub start again what was ended for nothing; without one, tell how a person does."""
+    try:
+        await ask(home / "run" / SOCKET, ["restart", project.id], _ANSWER_S)
+    except AmiralError:
+        return f"its process was ended, start it: amiral up {one_line(project.path, _LONGEST)}"
+    return ""

@@ -34,7 +34,7 @@ async def ended(served: Served) -> Claim:
     until_s = clock.monotonic_s() + _END_S
     while True:
         try:
-            return await claim_project(served, clock)
+            return await claim_project(served, clock, serves=False)
         except Conflict:
             if clock.monotonic_s() > until_s:
                 raise

@@ -14,8 +14,8 @@ from amiral.base.errors import AmiralError, Broken, Conflict
 from amiral.commands.output import print_reply
 from amiral.commands.registry import Parsed, Reply
 from amiral.config import find_home, load_settings
-from amiral.hub.app import SOCKET, Hub
-from amiral.hub.asking import Silent, ask
+from amiral.hub.app import Hub
+from amiral.hub.asking import SOCKET, Silent, ask
 from amiral.hub.farewell import left_text
 from amiral.local.background import start_in_background
 from amiral.local.choice import chosen_project, with_port

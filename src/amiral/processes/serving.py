@@ -53,17 +53,18 @@ class Server:
     is_listening: bool
 
 
-async def claim_project(served: Served, clock: Clock) -> Claim:
+async def claim_project(served: Served, clock: Clock, *, serves: bool = True) -> Claim:
     """Make this process the one that serves a project; Conflict names the one that does already.
 
+    With `serves` false it only keeps others out, and nobody takes it for the one that serves.
     Tried for half a second: whoever only looks holds the lock for a moment.
     """
     ensure_private_folder(served.lock.parent)
     for _ in range(_TRIES):
         with contextlib.suppress(Conflict):
-            return Claim(served.lock, served.name)
+            return Claim(served.lock, served.name, serves=serves)
         await clock.sleep(_PAUSE_S)
-    return Claim(served.lock, served.name)
+    return Claim(served.lock, served.name, serves=serves)
 
 
 async def server_of(served: Served, clock: Clock) -> Server | None:

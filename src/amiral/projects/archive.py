@@ -74,6 +74,15 @@ def keep(archives: Path, name: str, parts: Mapping[str, Path], record: bytes) ->
     return path
 
 
+def holds(archive: Path, parts: Mapping[str, Path]) -> bool:
+    """Tell whether all that lies there (still) is in an archive, as it lies there."""
+    try:
+        _compare(archive, _look_at_all(parts))
+    except (Broken, OSError, tarfile.TarError, EOFError):
+        return False
+    return True
+
+
 def _look_at_all(parts: Mapping[str, Path]) -> tuple[Look, ...]:
     looks = (look for name, path in parts.items() for look in look_at(path, name))
     return tuple(sorted(looks, key=lambda look: look.name))

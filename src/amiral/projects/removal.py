@@ -13,19 +13,20 @@ from amiral.base.clock import Clock, utc_day
 from amiral.base.errors import AmiralError, Broken, Conflict
 from amiral.base.failpoint import failpoint
 from amiral.processes.heartbeat import heartbeat_path
-from amiral.projects.archive import keep
+from amiral.projects.archive import holds, keep
 from amiral.projects.deed import MADE, Made, read_deed
 from amiral.projects.git import Git
 from amiral.projects.home_settings import FILE, HomeSettings
 from amiral.projects.planting import remove_empty, uproot
 from amiral.projects.project import Project
 from amiral.projects.project_files import FOLDER
+from amiral.projects.served import served_by
 from amiral.projects.settings_table import without_table
 from amiral.projects.setup_plan import IGNORED
 from amiral.projects.store import Projects
 from amiral.projects.trust import Trust
 from amiral.projects.worktrees import Worktrees
-from amiral.store.claim import exclusive
+from amiral.store.claim import Claim, exclusive
 from amiral.store.files import cannot, ensure_private_folder, write_atomic
 
 _ENDING = ".state"
@@ -102,16 +103,40 @@ class Removal:
             return archive, self._delete(leaving)
 
     def recover(self) -> tuple[str, ...]:
-        """End a removal that was killed after its archive was whole; tells of it."""
+        """End a removal that was killed after its archive was whole, and tell of it.
+
+        Only what is in the archive as it lies there is deleted: one that somebody went on with
+        since is given up, and all stays that is there.
+        """
         if not self._note.exists():
             return ()
         with self._alone():
+            leaving = self._read_note()
+            project = Project(leaving.id, leaving.name, leaving.path)
+            begun = f"the removal of {leaving.name}, killed before,"
+            ensure_private_folder(self._state(project))
             try:
-                leaving = msgspec.json.decode(self._note.read_bytes(), type=_Leaving)
-            except (OSError, msgspec.MsgspecError) as error:
-                raise Broken(f"{self._note} cannot be used ({error})", "remove it") from error
-            left = self._delete(leaving)
-        return (f"the removal of {leaving.name}, killed before, is done: {leaving.archive}", *left)
+                claim = Claim(served_by(self._home, project).lock, leaving.name, serves=False)
+            except Conflict:
+                return (self._give_up(f"{begun} is given up: it is served", leaving),)
+            try:
+                if not holds(
+                    Path(leaving.archive), self._parts(project, with_folder=leaving.folder)
+                ):
+                    return (self._give_up(f"{begun} is given up: it was used since", leaving),)
+                return (f"{begun} is done: {leaving.archive}", *self._delete(leaving))
+            finally:
+                claim.release()
+
+    def _read_note(self) -> _Leaving:
+        try:
+            return msgspec.json.decode(self._note.read_bytes(), type=_Leaving)
+        except (OSError, msgspec.MsgspecError) as error:
+            raise Broken(f"{self._note} cannot be used ({error})", "remove it") from error
+
+    def _give_up(self, why: str, leaving: _Leaving) -> str:
+        self._note.unlink()
+        return f"{why}; what is there stays, what was is in {leaving.archive}"
 
     def _delete(self, leaving: _Leaving) -> tuple[str, ...]:
         """Delete what the archive holds, however often killed and begun again; tell what stays."""

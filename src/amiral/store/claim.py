@@ -13,9 +13,13 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class Claim:
-    """A lock file held by this process until `release` or its death; it names the holder (R30)."""
+    """A lock file held by this process until `release` or its death; it names the holder (R30).
 
-    def __init__(self, path: Path, thing: str) -> None:
+    One that does not serve what it holds (`serves` false) leaves no number, so that nobody who
+    looks for the server ends it.
+    """
+
+    def __init__(self, path: Path, thing: str, *, serves: bool = True) -> None:
         """Conflict, naming the holder's process number, when another one has `thing` already."""
         self._descriptor = _open(path)
         try:
@@ -29,7 +33,8 @@ class Claim:
             ) from error
         # The lock holds whether or not a full disk lets us leave our number in it.
         with contextlib.suppress(OSError):
-            os.pwrite(self._descriptor, f"{os.getpid():<11}\n".encode(), 0)
+            number = os.getpid() if serves else ""
+            os.pwrite(self._descriptor, f"{number:<11}\n".encode(), 0)
 
     def release(self) -> None:
         """Let the next one have it; the file stays, since removing it would part two holders."""

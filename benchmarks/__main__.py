@@ -10,7 +10,18 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 
-from benchmarks import fanout, fence, fleet, footprint, sandbox, startup, stop, suites, turns
+from benchmarks import (
+    fanout,
+    fence,
+    fleet,
+    footprint,
+    sandbox,
+    startup,
+    stop,
+    suites,
+    telegram,
+    turns,
+)
 from benchmarks.figures import Figure, table
 
 BENCHES: Mapping[str, Callable[[], list[Figure]]] = {
@@ -25,6 +36,7 @@ BENCHES: Mapping[str, Callable[[], list[Figure]]] = {
     "sandbox": sandbox.figures,
     "framing": suites.of_framing,
     "fanout": fanout.figures,
+    "telegram": telegram.figures,
 }
 
 

@@ -43,6 +43,7 @@ def test_every_bench_can_be_named():
         "sandbox",
         "framing",
         "fanout",
+        "telegram",
     )
     for name in benches:
         assert name in told.stdout

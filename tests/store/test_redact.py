@@ -42,6 +42,12 @@ def test_r50_what_looks_like_a_token_is_taken_out_and_nothing_else(token, around
     assert Redactor().text(around.format(token)) == around.format(REDACTED)
 
 
+def test_r50_a_bots_token_in_the_address_of_its_api_is_taken_out():
+    token = "12345678" + ":AA" + AN[:33]
+    shown = Redactor().text(f"https://api.telegram.org/bot{token}/getMe")
+    assert shown == f"https://api.telegram.org/bot{REDACTED}/getMe"
+
+
 def test_r50_a_bearer_token_and_a_password_in_an_address_are_taken_out():
     redact = Redactor()
     assert redact.text(f"Authorization: Bearer {AN}") == f"Authorization: Bearer {REDACTED}"

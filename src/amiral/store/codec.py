@@ -108,6 +108,7 @@ MACHINE_FIELDS = frozenset(
         *("message", "turn", "session", "line", "worker", "conversation", "driver", "spec", "ask"),
         *("cwd", "socket", "seat", "resume_key", "fresh_key", "key", "observed", "state", "place"),
         *("position", "branch", "base", "commit", "sha256", "boot_id", "outcome", "reply_to"),
+        *("account", "number", "lane", "chat", "thread", "id", "tap", "buttons"),
     )
 )
 """Fields that machines read back: were a part of them redacted, nothing would be found again."""

@@ -29,7 +29,7 @@ def _shape(pattern: str, hint: str, replacement: str = REDACTED) -> _Shape:
 # the look behind them second, because the engine finds a leading literal as fast as `in` does.
 _SHAPES = (
     _shape(r"sk-(?<![A-Za-z0-9]sk-)[A-Za-z0-9_-]{16,}+", "sk-"),
-    _shape(r"\b\d{6,12}:AA[A-Za-z0-9_-]{30,}+", ":AA"),
+    _shape(r"(?<!\d)\d{6,16}:AA[A-Za-z0-9_-]{30,}+", ":AA"),
     _shape(r"gh[opsur]_[A-Za-z0-9]{30,}+", "gh"),
     _shape(r"github_pat_[A-Za-z0-9_]{22,}+", "github_pat_"),
     _shape(r"glpat-[A-Za-z0-9_-]{20,}+", "glpat-"),

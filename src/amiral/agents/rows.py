@@ -14,7 +14,8 @@ class Queued:
 
     `state`: queued, injected, seen, parked, resuming (done and cancelled ones are not read back).
     `place` names the worktree its turn works in, "" the worker's own place. `wish` is the outcome
-    it was ordered to end with, "" when it was not; `begun_ms` is when it was last begun or resumed.
+    it was ordered to end with, "" when it was not; `begun_ms` is when it was last begun or resumed;
+    `quoted` is what it replies to.
     """
 
     message: str
@@ -32,6 +33,9 @@ class Queued:
     wish: str = ""
     wish_reason: str = ""
     begun_ms: int = 0
+    quoted: str = ""
+    quoted_by: str = ""
+    quoted_ms: int = 0
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ class Park:
 
 _QUEUED = (
     "select message, worker, conversation, text, sender, state, turn, session, line, resumes,"
-    " returns, place, wish, wish_reason, begun_ms from inbox"
+    " returns, place, wish, wish_reason, begun_ms, quoted, quoted_by, quoted_ms from inbox"
     " where state not in ('done', 'cancelled')"
 )
 _SESSION = (

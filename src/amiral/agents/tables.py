@@ -16,7 +16,8 @@ create table if not exists inbox(
   line text not null default '', resumes integer not null default 0,
   returns integer not null default 0, queued_ms integer not null,
   wish text not null default '', wish_reason text not null default '',
-  begun_ms integer not null default 0);
+  begun_ms integer not null default 0, quoted text not null, quoted_by text not null,
+  quoted_ms integer not null);
 create index if not exists inbox_waiting on inbox(worker, seq)
   where state not in ('done', 'cancelled');
 """
@@ -69,10 +70,12 @@ def _project(event: ev.Event, stamped: Stamped, write: Write) -> None:
 def _(event: ev.MessageQueued, stamped: Stamped, write: Write) -> None:
     write(
         "insert or ignore into inbox(message, seq, worker, conversation, text, sender, surface,"
-        " reply_to, place, state, queued_ms) values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?)",
+        " reply_to, place, state, queued_ms, quoted, quoted_by, quoted_ms)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?)",
         (
             *(event.message, stamped.seq, event.worker, event.conversation, event.text),
             *(event.sender, event.surface, event.reply_to, event.place, stamped.ts_ms),
+            *(event.quoted, event.quoted_by, event.quoted_ms),
         ),
     )
 

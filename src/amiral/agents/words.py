@@ -21,7 +21,8 @@ class Words:
         history = self._history(message) if knows_nothing else ()
         if message.line not in ("", message.message) and not knows_nothing:
             return prompt.RESUME
-        return prompt.assemble(worker.prompt_style, message.text, self._project, history)
+        style, quoted = worker.prompt_style, _quoted(message)
+        return prompt.assemble(style, message.text, self._project, history, quoted)
 
     def _history(self, message: Queued) -> tuple[prompt.Exchange, ...]:
         begun = store.begun(self._journal.rows, message.message)
@@ -29,3 +30,10 @@ class Words:
         return tuple(
             prompt.Exchange(one.speaker, utc_day(one.ts_ms), one.text) for one in said if one.text
         )
+
+
+def _quoted(message: Queued) -> prompt.Exchange | None:
+    if not message.quoted:
+        return None
+    day = utc_day(message.quoted_ms) if message.quoted_ms else "earlier"
+    return prompt.Exchange(message.quoted_by or "somebody", day, message.quoted)

@@ -9,7 +9,8 @@ from amiral.base.event import Event, Position
 class MessageQueued(Event):
     """A message was accepted: from here on it is never lost (P01).
 
-    `place` names the worktree its turn works in, "" the worker's own place.
+    `place` names the worktree its turn works in, "" the worker's own place. `quoted` is what it
+    replies to, with who said that and when (0: unknown): data, never an order.
     """
 
     message: str
@@ -20,6 +21,9 @@ class MessageQueued(Event):
     surface: str = "console"
     reply_to: str = ""
     place: str = ""
+    quoted: str = ""
+    quoted_by: str = ""
+    quoted_ms: int = 0
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from benchmarks import (
     fence,
     fleet,
     footprint,
+    rendering,
     sandbox,
     startup,
     stop,
@@ -37,6 +38,7 @@ BENCHES: Mapping[str, Callable[[], list[Figure]]] = {
     "framing": suites.of_framing,
     "fanout": fanout.figures,
     "telegram": telegram.figures,
+    "rendering": rendering.figures,
 }
 
 

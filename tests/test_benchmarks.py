@@ -44,6 +44,7 @@ def test_every_bench_can_be_named():
         "framing",
         "fanout",
         "telegram",
+        "rendering",
     )
     for name in benches:
         assert name in told.stdout

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import socket
 from functools import partial
 from pathlib import Path
 
@@ -28,15 +27,19 @@ from amiral.base.ids import digest
 from amiral.base.settings import ProjectSettings, Settings
 from amiral.brakewatch import brake_watcher
 from amiral.callers import role_of
+from amiral.chats.tables import CHATS
+from amiral.chats.taps import TAPS
+from amiral.chatting import Chatting, Reach
+from amiral.chatting import Ground as ChatGround
 from amiral.commands.admin import AdminCommands
 from amiral.commands.approvals import ApprovalCommands
 from amiral.commands.chat import Chat
 from amiral.commands.help import Help
 from amiral.commands.limits import LimitCommands
-from amiral.commands.looking import Looking
+from amiral.commands.looking import Elsewhere, Looking
 from amiral.commands.page import PageCommands
 from amiral.commands.permissions import PermissionCommands
-from amiral.commands.registry import Caller, Commands, Parsed, Reply, Role
+from amiral.commands.registry import Caller, Commands, Parsed, Reply
 from amiral.commands.safety import SafetyCommands
 from amiral.commands.table import TABLE
 from amiral.commands.terminal import TerminalCommands
@@ -67,8 +70,7 @@ from amiral.web.sessions import WEB_SESSIONS
 
 _READY_SHIMS = 1
 _LONGEST_TURN_S = 4 * 3600.0
-_REFRESH_S = 2.0
-_TABLES = (ENGINE, CONVERSATIONS, ROLE, SPECS, WEB_SESSIONS)
+_TABLES = (ENGINE, CONVERSATIONS, ROLE, SPECS, WEB_SESSIONS, CHATS, TAPS)
 
 
 class App:
@@ -82,6 +84,7 @@ class App:
         self.clock = SystemClock()
         self.over = asyncio.Event()
         self.tag = digest(str(home))
+        self._role_of = partial(role_of, tag=self.tag)
         self._served = served_by(home, project)
         self._folder = home / "projects" / project.id
         self.installed = Installed(settings, os.environ, home)
@@ -148,11 +151,13 @@ class App:
         name, logs, redact = self.project.name, self.settings.logs, self.installed.redact
         log = log_of(logs, self.home, name, self.project.id, self.clock, redact)
         tasks.run("log", log_keeper(self.journal, log, self._began_at))
-        tasks.run("upkeep", self._keep_up)
+        tasks.run("upkeep", partial(self.roster.keep_up, self.clock))
         tasks.run("heartbeats", self._beats.run)
         tasks.run("brake", brake_watcher(self.brake, self.journal, self.clock))
         tasks.run("logins", renewals.run)
         settings = self.settings.projects.get(self.project.name, ProjectSettings())
+        if self.chatting.is_wanted:
+            tasks.run("chat", self.chatting.run)
         for name, work in self.specwork.tasks(self.inbox, settings, self.rights):
             tasks.run(name, work)
 
@@ -261,33 +266,30 @@ class App:
 
         place, places = Place(str(self.home), self.tag), self.specwork.places
         journal, clock, project, roster = self.journal, self.clock, self.project, self.roster
-        has_terminal = self.inbox.has_terminal
+        chat = Chat(self.inbox, roster, Answers(journal), journal, dispatch, places.branch)
+        approvals = Approvals(journal, clock, self.brake, self.inbox.wake)
+        secret = self.installed.secret
+        ground = ChatGround(self.home, project, self.settings, secret, journal, clock)
+        self.chatting = Chatting(ground)
+        has_terminal, notices = self.inbox.has_terminal, self.chatting.notices
+        elsewhere = Elsewhere(self._beats.age_s, has_terminal, notices)
         commands = Commands(
             TABLE,
-            Chat(self.inbox, roster, Answers(journal), journal, dispatch, places.branch),
-            Looking(project, journal, self.brake, roster, self._beats.age_s, has_terminal),
+            chat,
+            self.chatting.pairing(),
+            Looking(project, journal, self.brake, roster, elsewhere),
             TerminalCommands(self.inbox, roster),
             Help(TABLE),
             *self.specwork.commands(self.inbox, self.sessions.vacate),
             LimitCommands(Limits(self.inbox, journal, clock)),
-            ApprovalCommands(Approvals(journal, clock, self.brake, self.inbox.wake)),
+            ApprovalCommands(approvals),
             SafetyCommands(place, self.settings.safety.stop_grace_s),
             AdminCommands(project, trust, roster, journal, clock, self._go_down),
             PermissionCommands(project, trust, roster, journal, clock),
             PageCommands(self.new_url),
         )
+        self.chatting.reach = Reach(commands, chat, roster, self.inbox, approvals)
         return commands
-
-    def _role_of(self, connection: socket.socket) -> Role:
-        return role_of(connection, self.tag)
-
-    async def _keep_up(self) -> None:
-        """Look every few seconds at what changes outside: the registry's files."""
-        while True:
-            await self.clock.sleep(_REFRESH_S)
-            # On a full disk nothing can be told; what was not is told when there is room again.
-            with contextlib.suppress(AmiralError):
-                await self.roster.refresh()
 
 
 def _take_over(read: Rows) -> tuple[list[ev.Event], int]:

@@ -70,6 +70,10 @@ class Installed:
             raise found
         return found.with_secrets(self._secrets)
 
+    def secret(self, key: str, text: str) -> str:
+        """Give a setting's text, or the secret it names; raises what keeps it from being had."""
+        return self._secrets.value(key, text)
+
     def default(self) -> str:
         """Name the driver of workers that name none: the first CLI found, else the scripted one."""
         there = (name for name in _PREFERRED if isinstance(self.found.get(name), Cli))

@@ -61,6 +61,9 @@ class Service:
     def gap_s(self, chat):
         return 3.0 if chat.startswith("-") else 1.0
 
+    async def introduce(self, commands):
+        return "amiral_bot"
+
     def push(self, text, chat="7", thread="", number=None):
         name = number or str(next(self._ids))
         raw = json.dumps({"chat": chat, "thread": thread, "text": text, "number": name})

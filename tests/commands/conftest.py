@@ -19,7 +19,7 @@ from amiral.commands.approvals import ApprovalCommands
 from amiral.commands.arguments import parse_argv
 from amiral.commands.chat import Chat
 from amiral.commands.limits import LimitCommands
-from amiral.commands.looking import Looking
+from amiral.commands.looking import Elsewhere, Looking
 from amiral.commands.permissions import PermissionCommands
 from amiral.commands.registry import Caller, Commands, Role
 from amiral.commands.safety import SafetyCommands
@@ -125,7 +125,8 @@ class Desk:
                 self._branch_of,
             ),
             Looking(
-                *(self.project, journal, self.brake, self.roster, lambda: 0), inbox.has_terminal
+                *(self.project, journal, self.brake, self.roster),
+                Elsewhere(lambda: 0, inbox.has_terminal),
             ),
             TerminalCommands(inbox, self.roster),  # type: ignore[arg-type]
             LimitCommands(Limits(inbox, journal, clock)),  # type: ignore[arg-type]

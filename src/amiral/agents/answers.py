@@ -53,6 +53,15 @@ class Answers:
                     break
         return await asyncio.shield(self._expect(message))
 
+    def known(self, message: str) -> Answer | None:
+        """Give the newest thing to tell about a message, None when there is none yet."""
+        since, newest = self._queued_at(message), None
+        while batch := self._journal.read(since):
+            since = batch[-1].seq
+            for stamped in batch:
+                newest = self._answer(stamped, message) or newest
+        return newest
+
     def _expect(self, message: str) -> "asyncio.Future[Answer]":
         if self._reader is None or self._reader.done():
             self._reader = asyncio.create_task(self._read(self._journal.last_seq))

@@ -1,5 +1,6 @@
 """The workers of a project as they are now: reloaded on change, the last good ones kept."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
@@ -7,8 +8,11 @@ from typing import Final
 from amiral.agents.declared import Declared, Rules, shipped
 from amiral.agents.worker import Roles, Worker
 from amiral.base import events as ev
+from amiral.base.clock import Clock
+from amiral.base.errors import AmiralError
 from amiral.store.journal import Journal, Stamped, Table, Write
 
+_REFRESH_S: Final = 2.0
 _DDL: Final = "create table if not exists role(one integer primary key, worker text not null);"
 
 
@@ -42,6 +46,14 @@ class Roster:
             await self._journal.append(ev.WorkersLoaded(names, "project"))
             self._declared = found
         self._mistakes = found.errors
+
+    async def keep_up(self, clock: Clock) -> None:
+        """Look every few seconds at what changes outside, for ever."""
+        while True:
+            await clock.sleep(_REFRESH_S)
+            # On a full disk nothing can be told; what was not is told when there is room again.
+            with contextlib.suppress(AmiralError):
+                await self.refresh()
 
     def workers(self) -> list[Worker]:
         """List the workers, each with its driver."""

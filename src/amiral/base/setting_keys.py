@@ -10,7 +10,7 @@ from amiral.base.secret_names import is_reference, referred
 
 Keys = Mapping[str, Field]
 
-SECRET = frozenset({"master_token", "env", "config"})
+SECRET = frozenset({"master_token", "bot_token", "env", "config"})
 """Keys whose values are never shown, not even in an error: a token may stand there."""
 
 BUDGET = tuple(f"{per}_{unit}" for per in ("turn", "spec", "day") for unit in ("tokens", "usd"))
@@ -149,6 +149,7 @@ NAMED: Mapping[str, Keys] = {
             _is_map(_matches(_MEMBER), lambda value: value in ("member", "viewer")),
             'a table such as {"telegram:123" = "member"}, each member or viewer',
         ),
+        "bot_token": Field(_is_secret, 'the name of a secret, "vault:NAME"'),
         "budget": _BUDGET_TABLE,
         "protected": _FLAG,
     },

@@ -85,7 +85,7 @@ class Ui:
 class ProjectSettings:
     """The owner's settings of one project; `budget` maps `turn_tokens`, `day_usd`… to its cap.
 
-    One that is `protected` is not removed.
+    One that is `protected` is not removed. `bot_token` is the name of a secret, never the token.
     """
 
     path: str = ""
@@ -94,6 +94,7 @@ class ProjectSettings:
     members: Mapping[str, str] = field(default_factory=dict)
     budget: Mapping[str, float] = field(default_factory=dict)
     protected: bool = False
+    bot_token: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""Pure: what a chat service must be able to do for us; one suite holds every adapter to it."""
+"""What a chat service must be able to do for us; one suite holds every adapter to it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -111,6 +111,10 @@ class ChatAdapter(Protocol):
 
     def gap_s(self, chat: str) -> float:
         """Tell how many seconds should lie between two calls about a chat, in the long run."""
+        ...
+
+    async def introduce(self, commands: Mapping[str, str]) -> str:
+        """Offer our commands (names and what they do); gives the name people call us by."""
         ...
 
     async def updates(self) -> Sequence[Update]:

@@ -56,10 +56,11 @@ _LONGEST_PAUSE_S = 60.0
 
 @dataclass(frozen=True)
 class Composed:
-    """What a reply says in the end."""
+    """What a reply says, in the end or, when it is not `is_final`, for now."""
 
     text: str
     buttons: tuple[tuple[Button, ...], ...] = ()
+    is_final: bool = True
 
 
 Compose = Callable[[str], Awaitable[Composed | None]]
@@ -165,6 +166,8 @@ class Outbox:
                 part = Part(part.text + notes, part.marks)  # noqa: PLW2901 the same part
             await self._show(reply, number, part, buttons, known.get(number, ""))
             failpoint("chat.edited")
+        if not composed.is_final:
+            return
         digest = hashlib.sha256(repr(composed).encode()).hexdigest()[:16]
         shown = ChatReplyShown(reply.key, len(rendered.parts), digest)
         await self._journal.append(shown)
@@ -192,7 +195,7 @@ class Outbox:
         # First, so that an event that comes meanwhile is not missed.
         self._unanswered.add(reply.message)
         composed = await self._compose(reply.message)
-        if composed is not None:
+        if composed is not None and composed.is_final:
             self._unanswered.discard(reply.message)
         return composed
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from amiral.chats.adapter import Button
 from amiral.chats.incoming import Spot
+from amiral.chats.quoting import Known
 from amiral.store.journal import Rows
 
 _UPDATE = "select number, lane, raw, tries from chat_updates"
@@ -86,6 +87,39 @@ def parts(read: Rows, key: str) -> dict[int, str]:
     """Give the ids of the messages that a reply stands in, by part."""
     sql = "select part, id from chat_parts where key = ? and state = 'sent'"
     return {int(part): str(name) for part, name in read(sql, key)}
+
+
+def find_known(read: Rows, spot: Spot, id: str) -> Known | None:  # noqa: A002 the service's word
+    """Find what stands in a chat under an id, said by a person or by us."""
+    place = (spot.account, spot.chat, id)
+    heard = read(
+        "select text, name, sent_ms, message, worker from chat_heard"
+        " where account = ? and chat = ? and id = ?",
+        *place,
+    )
+    said = read(
+        "select r.text, coalesce(h.worker, ''), p.sent_ms, r.message, coalesce(h.worker, '')"
+        " from chat_parts p join chat_replies r using (key)"
+        " left join chat_heard h on h.message = r.message and r.message != ''"
+        " where r.account = ? and r.chat = ? and p.id = ?",
+        *place,
+    )
+    for text, name, sent_ms, message, worker in (*said, *heard):
+        return Known(text, name, sent_ms, message, worker, is_ours=bool(said))
+    return None
+
+
+def with_buttons(read: Rows, begin: str) -> list[str]:
+    """Give the keys that begin so of replies whose buttons still stand there."""
+    sql = "select key from chat_replies where key glob ? and buttons != '[]' order by seq"
+    return [str(key) for (key,) in read(sql, f"{begin}*")]
+
+
+def places_of(read: Rows, account: str, message: str) -> list[tuple[str, str]]:
+    """Give the chats and threads where the answer to a message is due."""
+    sql = "select chat, thread from chat_replies where account = ? and message = ?"
+    found = read(sql, account, message) if message else []
+    return [(str(chat), str(thread)) for chat, thread in found]
 
 
 def unsettled(read: Rows, account: str) -> list[tuple[str, int]]:

@@ -25,9 +25,14 @@ create table if not exists chat_replies(
   error text not null default '');
 create index if not exists chat_replies_due on chat_replies(account, seq) where state = 'due';
 create index if not exists chat_replies_message on chat_replies(message) where message != '';
+create table if not exists chat_heard(
+  account text not null, chat text not null, id text not null, name text not null,
+  text text not null, sent_ms integer not null, message text not null, worker text not null,
+  primary key (account, chat, id));
+create index if not exists chat_heard_message on chat_heard(message) where message != '';
 create table if not exists chat_parts(
   key text not null, part integer not null, id text not null, state text not null,
-  primary key (key, part));
+  sent_ms integer not null, primary key (key, part));
 """
 
 
@@ -67,6 +72,17 @@ def _(event: ev.ChatUpdateFailed, _stamped: Stamped, write: Write) -> None:
 
 
 @_project.register
+def _(event: ev.ChatHeard, _stamped: Stamped, write: Write) -> None:
+    write(
+        "insert or ignore into chat_heard values (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(event.account, event.chat, event.id, event.name, event.text, event.sent_ms),
+            *(event.message, event.worker),
+        ),
+    )
+
+
+@_project.register
 def _(event: ev.ChatReplyDue, stamped: Stamped, write: Write) -> None:
     write(
         "insert or ignore into chat_replies(key, seq, account, chat, thread, reply_to, text,"
@@ -88,15 +104,18 @@ def _(event: ev.ChatReplyChanged, _stamped: Stamped, write: Write) -> None:
 
 
 @_project.register
-def _(event: ev.ChatPartSending, _stamped: Stamped, write: Write) -> None:
-    write("insert or replace into chat_parts values (?, ?, '', 'sending')", (event.key, event.part))
+def _(event: ev.ChatPartSending, stamped: Stamped, write: Write) -> None:
+    write(
+        "insert or replace into chat_parts values (?, ?, '', 'sending', ?)",
+        (event.key, event.part, stamped.ts_ms),
+    )
 
 
 @_project.register
-def _(event: ev.ChatPartSent, _stamped: Stamped, write: Write) -> None:
+def _(event: ev.ChatPartSent, stamped: Stamped, write: Write) -> None:
     write(
-        "insert or replace into chat_parts values (?, ?, ?, 'sent')",
-        (event.key, event.part, event.id),
+        "insert or replace into chat_parts values (?, ?, ?, 'sent', ?)",
+        (event.key, event.part, event.id, stamped.ts_ms),
     )
 
 

@@ -144,12 +144,32 @@ class Chat:
             )
         )
         answer = await self._answer(message, wait, worker.id)
+        return await self._reply(caller, worker, message, answer, as_data(routed))
+
+    async def told(self, caller: Caller, message: str, worker: str) -> Reply | None:
+        """Give the newest thing to tell about a message as `say` does, None when there is none.
+
+        Its data is a `Said`: it may be one of an answer that is still to come.
+        """
+        answer = self._answers.known(message)
+        if answer is None:
+            return None
+        return await self._reply(caller, self._roster.find(worker), message, answer, {})
+
+    def text_of(self, message: str) -> str:
+        """Give a worker's own words in answer to a message, "" while there are none."""
+        answer = self._answers.known(message)
+        return answer.text if answer else ""
+
+    async def _reply(
+        self, caller: Caller, worker: Worker, message: str, answer: Answer, route: dict[str, str]
+    ) -> Reply:
         cards, specs = await self._specs(message, answer, caller)
         refused = refusals.refusals_of(self._journal, message, answer.turn)
         said = Said(
             accepted=True,
             message_id=message,
-            route=as_data(routed),
+            route=route,
             worker=worker.id,
             turn_id=answer.turn,
             replies=({"id": answer.id, "text": answer.text},) if answer.text else (),

@@ -38,6 +38,15 @@ class WorkerState:
     limited_until: str = ""
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """What no table holds; `notices` tells what is wrong, for `status` and `health`."""
+
+    beat_age_s: Callable[[], int]
+    has_terminal: Callable[[str], bool]
+    notices: Callable[[], tuple[str, ...]] = tuple
+
+
 class Looking:
     """Reads; changes nothing."""
 
@@ -47,11 +56,10 @@ class Looking:
         journal: Journal,
         brake: Brake,
         roster: Roster,
-        beat_age_s: Callable[[], int],
-        has_terminal: Callable[[str], bool],
+        elsewhere: Elsewhere,
     ) -> None:
         self._project, self._journal, self._brake = project, journal, brake
-        self._roster, self._beat_age_s, self._has_terminal = roster, beat_age_s, has_terminal
+        self._roster, self._elsewhere = roster, elsewhere
 
     @command("status")
     async def status(self, caller: Caller) -> Reply:
@@ -62,17 +70,17 @@ class Looking:
         asked = approval_rows.waiting(self._journal.rows)
         stop = self._brake.state()
         needs = [approval.call(one, iso_utc(one.expires_ms)) for one in asked]
-        needs += [f"? {notice}" for notice in self._roster.notices()]
+        needs += [f"? {notice}" for notice in self._notices()]
         needs += [call(spec) for spec in waiting]
         project = {
             "name": self._project.name,
             "state": "running" if stop is None else "frozen" if stop.is_freeze else "stopped",
             "pid": os.getpid(),
-            "heartbeat_age_s": self._beat_age_s(),
+            "heartbeat_age_s": self._elsewhere.beat_age_s(),
             "stop_id": stop.stop_id if stop else "",
             "stops": [_mark(one) for one in self._brake.here()],
             "active_worker": self._roster.active(),
-            "notices": list(self._roster.notices()),
+            "notices": list(self._notices()),
             "needs": needs,
             "approvals": [one.id for one in asked],
             "specs": [spec.id for spec in waiting],
@@ -82,6 +90,9 @@ class Looking:
         lines += [*needs, f"{self._project.name} · pid {os.getpid()}"]
         lines += [_state_line(worker, self._roster.active()) for worker in workers]
         return Reply("\n".join(lines), {"projects": [project]})
+
+    def _notices(self) -> tuple[str, ...]:
+        return (*self._roster.notices(), *self._elsewhere.notices())
 
     @command("list")
     async def list(self, caller: Caller) -> Reply:
@@ -95,7 +106,7 @@ class Looking:
         """What is well and what is not."""
         del caller
         stop = self._brake.state()
-        notices = self._roster.notices()
+        notices = self._notices()
         is_well = stop is None and not notices
         data = {
             "ok": is_well,
@@ -175,7 +186,7 @@ class Looking:
             return WorkerState(worker.id, "limited", len(waiting) - 1, held[0].turn, until)
         if waiting and waiting[0].state in ("injected", "seen"):
             return WorkerState(worker.id, "working", len(waiting) - 1, waiting[0].turn)
-        if self._has_terminal(worker.id):
+        if self._elsewhere.has_terminal(worker.id):
             return WorkerState(worker.id, "terminal", len(waiting))
         return WorkerState(worker.id, "waiting" if waiting else "idle", len(waiting))
 

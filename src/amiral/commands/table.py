@@ -288,7 +288,11 @@ _PROJECTS = Group(
         Command("config", "the settings in force and where each comes from", runs=Runs.LOCAL),
         Command("journal rebuild", "fill the tables again from the events"),
         Command("journal archive", "move old output events away", later=True),
-        Command("pair", "pair a chat account by a one-time code", later=True),
+        Command(
+            "pair",
+            "pair a chat account by a one-time code",
+            (option("--role", "ROLE"), switch("--list"), option("--drop", "PERSON")),
+        ),
         Command("import", "take over the state files of an older bot", later=True),
     ),
 )

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from amiral.base.clock import MS_PER_S
 from amiral.base.errors import Invalid
 from amiral.chats.incoming import Attachment, Incoming, Kind, Person, Quoted, Spot
 
+_MS_PER_S = 1000
 _MEDIA = ("document", "voice", "video", "audio", "animation", "video_note", "sticker")
 # Who writes in the name of a group, or of a channel: it cannot be known who that is.
 _NOBODY = frozenset({1087968824, 136817688, 777000})
@@ -122,7 +122,7 @@ def _said(said: _Said, kind: Kind, account: str) -> Incoming:
         _spot(said, account),
         _author(said),
         id=str(said.message_id),
-        sent_ms=said.date * MS_PER_S,
+        sent_ms=said.date * _MS_PER_S,
         text=said.text or said.caption,
         quoted=_quoted(said),
         attachments=_attachments(said),
@@ -182,7 +182,7 @@ def _quoted(said: _Said) -> Quoted | None:
             str(replied.message_id),
             replied.text or replied.caption or _named(replied),
             part,
-            replied.date * MS_PER_S,
+            replied.date * _MS_PER_S,
             author.name,
         )
     if said.external_reply is not None:

@@ -63,7 +63,10 @@ def carry_out(world: World, verb: str, fields: Json) -> object:
         raise Invalid(f"nothing is called {verb}", f"there are {', '.join(sorted(_VERBS))}")
     kind, act = _VERBS[verb]
     try:
-        wish = msgspec.convert(fields, kind)
+        # In JSON every key is a text.
+        wish = msgspec.convert(
+            msgspec.json.decode(msgspec.json.encode(fields)), kind, str_keys=True
+        )
     except msgspec.ValidationError as error:
         raise Invalid(f"{verb}: {error}") from error
     return msgspec.to_builtins(act(world, wish))

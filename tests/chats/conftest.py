@@ -18,25 +18,27 @@ from amiral.chats.adapter import (
     Unsure,
     Update,
 )
-from amiral.chats.incoming import Incoming, Kind, Person, Spot
+from amiral.chats.incoming import Attachment, Incoming, Kind, Person, Quoted, Spot
 from amiral.chats.intake import Intake
 from amiral.chats.lanes import Lanes
 from amiral.chats.outbox import Composed, Outbox
 from amiral.chats.tables import CHATS
+from amiral.chats.taps import TAPS
 from amiral.store.journal import Journal
 
-LONGEST = 40
 PATIENCE_S = 20.0
 
 
 class SwiftClock:
     """Time that goes on by sleeping alone, at once."""
 
+    START_MS = 1_800_000_000_000
+
     def __init__(self):
         self.time_s = 1_000.0
 
     def now_ms(self):
-        return 1_800_000_000_000 + round(self.time_s * 1000)
+        return self.START_MS + round(self.time_s * 1000)
 
     def monotonic_s(self):
         return self.time_s
@@ -57,6 +59,7 @@ class Service:
         self.faults, self.keys = [], {}
         self.pending, self.arrived = [], asyncio.Event()
         self._ids = count(1)
+        self.longest = 40
 
     def gap_s(self, chat):
         return 3.0 if chat.startswith("-") else 1.0
@@ -64,9 +67,10 @@ class Service:
     async def introduce(self, commands):
         return "amiral_bot"
 
-    def push(self, text, chat="7", thread="", number=None):
+    def push(self, text, chat="7", thread="", number=None, **more):
         name = number or str(next(self._ids))
-        raw = json.dumps({"chat": chat, "thread": thread, "text": text, "number": name})
+        told = {"chat": chat, "thread": thread, "text": text, "number": name, **more}
+        raw = json.dumps(told)
         self.pending.append(Update(name, f"{chat}/{thread}", raw))
         self.arrived.set()
         return name
@@ -82,10 +86,27 @@ class Service:
     def read(self, raw):
         told = json.loads(raw)
         spot = Spot(self.account, told["chat"], told["thread"])
-        return Incoming(Kind.MESSAGE, spot, Person("test:9"), told["number"], 0, told["text"])
+        person = Person(told.get("person", "test:9"), "Bea", told.get("is_real", True))
+        age_ms = 1000 * told.get("age_s", 0)
+        return Incoming(
+            Kind(told.get("kind", "message")),
+            spot,
+            person,
+            told["number"],
+            SwiftClock.START_MS + 1_000_000 - age_ms,
+            told["text"],
+            quoted=Quoted(**told["quoted"]) if "quoted" in told else None,
+            attachments=(Attachment("voice", "x"),) if told.get("has_file") else (),
+            tap=told.get("tap", ""),
+            tap_query="q",
+            is_forwarded=told.get("is_forwarded", False),
+            is_private=told.get("is_private", True),
+            language=told.get("language", "en"),
+        )
 
     def render(self, text):
-        pieces = [text[at : at + LONGEST] for at in range(0, len(text), LONGEST)] or ["(empty)"]
+        size = self.longest
+        pieces = [text[at : at + size] for at in range(0, len(text), size)] or ["(empty)"]
         if len(pieces) > 3:
             return Rendered((Part(pieces[0], ("bold",)),), "answer.md", text.encode())
         return Rendered(tuple(Part(piece, ("bold",)) for piece in pieces))
@@ -123,6 +144,7 @@ class Service:
 
     async def answer_tap(self, query, text):
         self.calls.append(("tap", text))
+        self._fault("tap")
 
     async def show_typing(self, spot):
         self.calls.append(("typing", spot.chat))
@@ -164,13 +186,16 @@ class Talk:
         self.handle: Callable = self._note
 
     async def open(self):
-        self.journal = await Journal.open(self.folder / "journal.db", self.clock, (CHATS,))
+        self.journal = await Journal.open(self.folder / "journal.db", self.clock, (CHATS, TAPS))
 
     async def _note(self, taken):
         self.handled.append(taken.number)
 
     async def _urgent(self, update):
         self.urgent.append(update.number)
+
+    async def _look_ahead(self, update):
+        await self._urgent(update)
 
     async def _compose(self, message):
         text = self.answers.get(message)
@@ -181,7 +206,7 @@ class Talk:
             await self.handle(taken)
 
         journal, clock, service = self.journal, self.clock, self.service
-        self.intake = Intake(journal, clock, service, self._urgent)
+        self.intake = Intake(journal, clock, service, self._look_ahead)
         self.lanes = Lanes(journal, clock, service.account, handle)
         self.outbox = Outbox(journal, clock, service, self._compose)
         runs = (self.intake.run(), self.lanes.run(), self.outbox.run())

@@ -114,7 +114,9 @@ def test_a_stop_is_heard_while_its_lane_is_busy(rig, phone, spelling):
     assert rig.agents()
     phone.say(spelling)
     until(lambda: not rig.agents(), "the stop")
-    assert "0 processes left" in phone.hears("⛔ stopped")["text"]
+    stopped = phone.hears("⛔ stopped")["text"]
+    assert "0 processes left" in stopped
+    assert "/release " in stopped
 
 
 def test_a_reply_brings_its_context_to_the_worker_it_answers(rig, phone):

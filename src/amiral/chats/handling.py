@@ -1,5 +1,6 @@
 """Decides what an update asks for, and has it done: the one way from a chat to the product."""
 
+import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -10,6 +11,7 @@ from amiral.base.errors import AmiralError, Denied
 from amiral.base.ids import digest
 from amiral.chats import rows
 from amiral.chats.adapter import Button, ChatAdapter, Update
+from amiral.chats.hints import in_chat
 from amiral.chats.incoming import Incoming, Kind
 from amiral.chats.people import People
 from amiral.chats.quoting import Quotation, quotation
@@ -79,6 +81,7 @@ class Handling:
         self._journal, self._clock, self._adapter = journal, clock, adapter
         self._people, self._desk, self._voice = people, desk, voice
         self._taps = Taps(journal, clock)
+        self._under_way: dict[str, asyncio.Lock] = {}
 
     async def urgent(self, update: Update) -> None:
         """Carry out a stop ahead of every lane; what fails here is tried again in its lane."""
@@ -153,24 +156,30 @@ class Handling:
         await self._say(incoming, number, text, [choice])
 
     async def _order(self, incoming: Incoming, number: str, role: Role, routed: Routed) -> None:
-        """Carry out a command and tell how it went; one that was told already is left alone."""
-        if rows.find_reply(self._journal.rows, self._key(number)) is None:
-            text = await self._carried_out(incoming, role, routed)
-            await self._say(incoming, number, text)
+        """Carry out a command and tell how it went; one that was told already is left alone.
+
+        A stop comes here twice at once, ahead of its lane and in it.
+        """
+        lock = self._under_way.setdefault(number, asyncio.Lock())
+        async with lock:
+            if rows.find_reply(self._journal.rows, self._key(number)) is None:
+                text = await self._carried_out(incoming, role, routed)
+                await self._say(incoming, number, text)
+        self._under_way.pop(number, None)
 
     async def _carried_out(self, incoming: Incoming, role: Role, routed: Routed) -> str:
         caller = Caller(incoming.person.id, role, "telegram")
         try:
             reply = await self._desk.dispatch(caller, parse_chat(routed, self._desk.table))
         except AmiralError as error:
-            return _told(error)
-        return reply.text or self._our(incoming, Sentence.DONE)
+            return self._told(error)
+        return in_chat(reply.text, self._desk.table) or self._our(incoming, Sentence.DONE)
 
     async def _talk(self, incoming: Incoming, number: str, role: Role, routed: Routed) -> None:
         """Give a worker a message; its answer comes into the reply that is due from now on."""
         if role is Role.VIEWER:
             refused = Denied("viewers may look, not talk to workers", "ask the owner")
-            await self._say(incoming, number, _told(refused))
+            await self._say(incoming, number, self._told(refused))
             return
         spot, message = incoming.spot, digest(self._key(number), 16)
         quoted, worker = await self._quoted(incoming)
@@ -179,7 +188,7 @@ class Handling:
         try:
             await self._desk.post(message, worker, routed.args, incoming.person.id, quoted)
         except AmiralError as error:
-            await self._say(incoming, number, _told(error))
+            await self._say(incoming, number, self._told(error))
             return
         heard = self._heard(incoming, message, worker)
         due = ChatReplyDue(
@@ -259,6 +268,6 @@ class Handling:
         chosen = self._voice.language
         return say(sentence, incoming.language if chosen == "auto" else chosen, **words)
 
-
-def _told(error: AmiralError) -> str:
-    return f"✗ {error.message}" + (f"\n{error.next_step}" if error.next_step else "")
+    def _told(self, error: AmiralError) -> str:
+        told = f"✗ {error.message}" + (f"\n{error.next_step}" if error.next_step else "")
+        return in_chat(told, self._desk.table)

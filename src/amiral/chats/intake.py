@@ -1,5 +1,6 @@
 """Takes updates in: on disk before their service may forget them, each once."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,7 @@ from amiral.chats.adapter import ChatAdapter, Held, Update
 from amiral.store.journal import Journal, Rows
 
 Urgent = Callable[[Update], Awaitable[object]]
-"""Looks at an update ahead of every lane; it must be quick, and may do what is harmless twice."""
+"""Looks at an update ahead of every lane, and may do what its lane then finds done."""
 
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 60.0
@@ -38,6 +39,7 @@ class Intake:
         self._urgent = urgent
         self._heard_s: float | None = None
         self._trouble = ""
+        self._ahead: set[asyncio.Task[None]] = set()
 
     def hearing(self) -> Hearing:
         """Tell how it goes."""
@@ -45,6 +47,12 @@ class Intake:
 
     async def run(self) -> None:
         """Take in what comes, for ever."""
+        try:
+            await self._run()
+        finally:
+            await self._end()
+
+    async def _run(self) -> None:
         pause_s = _FIRST_PAUSE_S
         while True:
             try:
@@ -73,7 +81,20 @@ class Intake:
         failpoint("chat.taken")
         self._trouble = ""
         for update in fresh:
-            await self._urgent(update)
+            # A stop takes a moment, in which others must be heard.
+            task = asyncio.create_task(self._look_ahead(update))
+            self._ahead.add(task)
+            task.add_done_callback(self._ahead.discard)
+
+    async def _look_ahead(self, update: Update) -> None:
+        await self._urgent(update)
+
+    async def _end(self) -> None:
+        tasks = tuple(self._ahead)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
 
     def _claim(
         self, updates: Sequence[Update], read: Rows

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 
 from benchmarks import (
+    chats,
     fanout,
     fence,
     fleet,
@@ -39,6 +40,7 @@ BENCHES: Mapping[str, Callable[[], list[Figure]]] = {
     "fanout": fanout.figures,
     "telegram": telegram.figures,
     "rendering": rendering.figures,
+    "chats": chats.figures,
 }
 
 

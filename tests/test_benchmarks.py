@@ -45,6 +45,7 @@ def test_every_bench_can_be_named():
         "fanout",
         "telegram",
         "rendering",
+        "chats",
     )
     for name in benches:
         assert name in told.stdout

@@ -62,7 +62,18 @@ def test_names_globs_and_sums_are_not(written):
 
 @pytest.mark.parametrize(
     "written",
-    [r"a \* b", r"\_a\_", r"\`a", r"\# a", r"\- a", r"1\. a", r"  12\. a", r"a \| b", r"\<b> c"],
+    [
+        r"a \* b",
+        r"C:\x y \* z",
+        r"\_a\_",
+        r"\`a",
+        r"\# a",
+        r"\- a",
+        r"1\. a",
+        r"  12\. a",
+        r"a \| b",
+        r"\<b> c",
+    ],
 )
 def test_a_backslash_that_only_guards_is_markup(written):
     assert is_escape(*at_backslash(written))

@@ -29,6 +29,7 @@ def shown(markdown):
         ("**a** *b* _c_ ~~d~~ ***e***", "⟦B a⟧ ⟦I b⟧ ⟦I c⟧ ⟦S d⟧ ⟦B ⟦I e⟧⟧"),
         ("**émoji 🎉** `x`", "⟦B émoji 🎉⟧ ⟦C x⟧"),
         ("~5 to ~6, 2*3*4, __init__", "~5 to ~6, 2*3*4, __init__"),
+        ("in src/*a* b", "in src/*a* b"),
         ("**very important and _unfinished", "**very important and _unfinished"),
         ("`a` ``b`c`` ``` d ```", "⟦C a⟧ ⟦C b`c⟧ ⟦C d⟧"),
         ("**a `b` c**", "⟦B a ⟦C b⟧ c⟧"),
@@ -136,6 +137,7 @@ def test_what_is_no_markup_for_telegram_stays_as_it_was(text):
     [
         ("\\* \\_a\\_ \\` 1\\. \\# C:\\new", "* _a_ ` 1\\. # C:\\new"),
         ("\\d+ \\\\ \\[a\\]", "\\d+ \\\\ \\[a\\]"),
+        ("a\\*.py b", "a\\*.py b"),
         ("a\n\\- b\n\n1\\. c", "a\n- b\n\n1. c"),
     ],
 )
@@ -149,6 +151,7 @@ def test_backslashes_go_where_they_only_guard(markdown, expected):
         ("|a|b|\n|-|-|\n|1|**2**|", "⟦P a | b\n--+--\n1 | 2⟧"),
         ("|a|\n|-|\n|`x\\|y` \\| z|", "⟦P a\n-------\nx|y | z⟧"),
         ("|a|\n|-|\n|1|2|3|\n\nb", "⟦P a |\n--+----\n1 | 2|3⟧\n\nb"),
+        ("|a|\n|-|\n|x\\|y|\n\na\\|b", "⟦P a\n---\nx|y⟧\n\na\\|b"),
         ("|a|b|\n|-|-|\n|1|", "⟦P a | b\n--+--\n1 |⟧"),
         ("|a|\n|-|\n|[x](https://e.org)|", "⟦P a\n-----------------\nx (https://e.org)⟧"),
         ("- a\n\n  |a|\n  |-|\n  |1|", "- a\n\n⟦P a\n-\n1⟧"),

@@ -48,6 +48,8 @@ def test_what_is_seen_as_one_character_stays_one(text, longest, parts):
 
 def test_a_block_that_would_be_cut_goes_to_the_next_part_whole():
     assert texts("aaaa bb cc dd", 10, Mark(Kind.CODE, 5, 13)) == ["aaaa bb", "cc dd"]
+    nested = Mark(Kind.CODE, 8, 15), Mark(Kind.BOLD, 7, 15)
+    assert texts("aaaaaa bb cc dd", 12, *nested) == ["aaaaaa", "bb cc dd"]
     assert texts("aaaaa\nbb cc dd", 12, Mark(Kind.PRE, 7, 14)) == ["aaaaa\nb", "b cc dd"]
 
 

@@ -22,5 +22,6 @@ def test_cells_are_padded_to_one_width(rows, lines):
 
 def test_a_table_that_a_phone_would_wrap_is_not_padded():
     wide = "x" * (WIDEST - 1)
+    assert drawn([["a", "b"], [wide[3:], "c"]]).split("\n")[1] == "-" * (WIDEST - 4) + "-+--"
     assert drawn([["a"], [wide]]).split("\n") == ["a", "-" * len(wide), wide]
     assert drawn([["a", "b"], [wide, "c"]]).split("\n") == ["a | b", "---", f"{wide} | c"]

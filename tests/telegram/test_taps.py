@@ -44,6 +44,8 @@ def test_commands_people_files_and_hosts_become_code(text, touched):
         "",
         "and/or, 1/2, a / b",
         "v1.2.3 at 10:30",
+        "v1.2 b\nhttps://example.org/ c",
+        "v1.2\nb https://example.org/ c",
         "https://example.org/a_(b)?c=/d#e, on",
         "(https://example.org:8080/a.py)",
         "看https://example.org/",

@@ -75,7 +75,6 @@ class Chatting:
         owners = [f"{SURFACE}:{number}" for number in settings.telegram.owners]
         members = {ground.project.name: own.members}
         self._people = People(ground.home, ground.clock, owners, members)
-        self._owners = owners
         self._intake: Intake | None = None
         self._account = self._trouble = ""
 
@@ -140,7 +139,7 @@ class Chatting:
         self._intake = Intake(journal, clock, adapter, handling.urgent)
         lanes = Lanes(journal, clock, adapter.account, handling.handle)
         outbox = Outbox(journal, clock, adapter, self._compose)
-        requests = Requests(journal, clock, adapter.account, reach.approvals, self._owners)
+        requests = Requests(journal, clock, adapter.account, reach.approvals, self._people.owners)
         async with asyncio.TaskGroup() as group:
             for work in (self._intake.run(), lanes.run(), outbox.run(), requests.run()):
                 group.create_task(work)

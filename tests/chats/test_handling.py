@@ -101,9 +101,11 @@ async def test_what_is_unknown_reaches_no_worker(talk, desk, text):
     [
         "/emergency-stop",
         "/emergency_stop@amiral_bot",
+        "/EMERGENCY-STOP@Amiral_bot",
+        "/emergency\u2014stop",
         "/Emergency\u2013Stop",
         "/emergency",
-        " STOP!",
+        " \u00a0STOP!",
     ],
 )
 async def test_7_a_stop_is_carried_out_once_however_it_is_spelt(talk, desk, text):
@@ -131,14 +133,14 @@ async def test_what_is_meant_for_another_bot_is_not_for_us(talk, desk):
 async def test_8_strangers_and_edits_are_met_with_silence(talk, desk, more):
     for text in ("/emergency_stop", "hello", "/status"):
         await handled(talk, text, **more)
-    assert (desk.ordered, desk.posted, talk.service.calls) == ([], {}, [])
+    assert (desk.ordered, desk.posted, talk.service.shown()) == ([], {}, [])
 
 
 async def test_8_a_forwarded_order_is_refused_and_a_forwarded_text_is_a_text(talk, desk):
-    for text in ("/emergency_stop", "/approve a1"):
+    for text in ("/emergency_stop", "/approve a1", "/c do it"):
         await handled(talk, text, is_forwarded=True)
     await said(talk, "gives no orders")
-    assert desk.ordered == []
+    assert (desk.ordered, desk.posted) == ([], {})
     await handled(talk, "look at this", is_forwarded=True)
     assert posted(desk) == [("developer", "look at this")]
 
@@ -216,7 +218,7 @@ async def test_a_code_makes_a_stranger_known_in_private_alone(talk, desk):
     code = talk.people.offer(Role.MEMBER, "shop")
     await handled(talk, f"/pair {code}", person=NOBODY, chat="-5", is_private=False)
     await handled(talk, "/pair wrong", person=NOBODY)
-    assert talk.service.calls == []
+    assert talk.service.shown() == talk.service.shown("-5") == []
     await handled(talk, f"/start {code}", person=NOBODY)
     await said(talk, "You are member from now on")
     await handled(talk, "hello", person=NOBODY)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from amiral.base.errors import NotFound
+from amiral.base.errors import Broken, Invalid, NotFound
 from amiral.chats.pairing import PairCommands
 from amiral.chats.people import CODE_S, People
 from amiral.commands.registry import Caller, Role
@@ -51,6 +51,8 @@ def test_a_code_counts_once_and_not_for_ever(people, clock):
     assert people.pair("another", ANN, "Ann") is None
     assert people.pair(code.upper(), ANN, "Ann") is Role.MEMBER
     assert people.pair(code, BEA, "Bea") is None
+    # An update that is handled twice gets one answer.
+    assert people.pair(code, ANN, "Ann") is Role.MEMBER
     assert (people.role(ANN, "shop"), people.role(ANN, "till")) == (Role.MEMBER, None)
     late = people.offer(Role.OWNER)
     clock.time_ms += CODE_S * 1000
@@ -89,3 +91,47 @@ async def test_the_command_makes_lists_and_drops(people):
         await pair(caller, drop="telegram:9")
     await pair(caller, drop=ANN)
     assert people.role(ANN, "shop") is None
+    assert people.pair(str(made.data["code"]), ANN, "Ann") is None
+    with pytest.raises(Invalid, match="--role agent is no role"):
+        await pair(caller, role="agent")
+
+
+async def test_a_guest_is_one_of_a_project_and_an_owner_of_all(people):
+    pair = PairCommands(people, "").pair
+    caller = Caller("owner", Role.OWNER, "console")
+    with pytest.raises(Invalid, match="a member of which project") as refused:
+        await pair(caller, role="member")
+    assert refused.value.next_step == "amiral pair --role member -p NAME"
+    made = await pair(caller)
+    assert isinstance(made.data, dict)
+    people.pair(str(made.data["code"]), ANN, "Ann")
+    assert people.role(ANN, "till") is Role.OWNER
+    assert people.owners() == {OWNER, ANN}
+
+
+def test_a_file_with_a_mistake_pairs_nobody_and_is_not_written_over(people, tmp_path):
+    people.pair(people.offer(Role.OWNER), ANN, "Ann")
+    assert people.trouble == ""
+    file = tmp_path / "config" / "people.json"
+    wrong = file.read_text().replace("telegram:3", "telegram:4").replace("{", "[", 1)
+    file.write_text(wrong)
+    # The last good version counts, and nothing of the new one.
+    assert (people.role(ANN), people.role("telegram:4")) == (Role.OWNER, None)
+    assert "people.json" in people.trouble
+    with pytest.raises(Broken, match=r"people\.json"):
+        people.offer(Role.MEMBER, "shop")
+    assert file.read_text() == wrong
+    file.with_name("people.json.good").unlink()
+    assert (people.role(ANN), people.role(BEA, "shop")) == (None, Role.VIEWER)
+    assert people.owners() == {OWNER}
+    file.unlink()
+    assert people.role(ANN) is None
+    assert people.trouble == ""
+
+
+def test_a_file_of_a_later_version_pairs_nobody(people, tmp_path):
+    people.pair(people.offer(Role.OWNER), ANN, "Ann")
+    for file in (tmp_path / "config").glob("people.json*"):
+        file.write_text(file.read_text().replace('"version": 1', '"version": 2'))
+    assert people.role(ANN) is None
+    assert "its version is not 1" in people.trouble

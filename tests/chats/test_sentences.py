@@ -17,5 +17,7 @@ def test_every_sentence_is_there_in_french_with_its_words(sentence):
 
 
 def test_another_language_is_answered_in_english():
-    assert say(Sentence.USED, "fr", by="Ann") == "Cela a déjà reçu une réponse, de Ann."
-    assert say(Sentence.USED, "de", by="Ann") == "This was answered already, by Ann."
+    for language in ("fr", "fr-CA", "FR"):
+        assert say(Sentence.USED, language, by="Ann") == "Cela a déjà reçu une réponse, de Ann."
+    for language in ("de", "fry", "auto", ""):
+        assert say(Sentence.USED, language, by="Ann") == "This was answered already, by Ann."

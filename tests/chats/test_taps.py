@@ -49,6 +49,14 @@ async def test_one_choice_is_made_and_the_other_is_gone_with_it(taps):
         assert (late.action, late.used_by) == ("", "telegram:1")
 
 
+async def test_what_a_button_stands_for_is_known_before_it_is_used_up(taps):
+    allow, _ = await offered(taps)
+    assert taps[0].action(allow) == CHOICES[0].action
+    assert taps[0].action("v1:made-up") == taps[0].action("") == ""
+    assert (await taps[0].press(allow, "9", "telegram:1")).action == CHOICES[0].action
+    assert taps[0].action(allow) == CHOICES[0].action
+
+
 async def test_the_same_update_handled_again_gets_the_same_answer(taps):
     allow, _ = await offered(taps)
     await taps[0].press(allow, "9", "telegram:1")

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from amiral import __version__
+from amiral.base.clock import SystemClock
+from amiral.chats.people import People
+from amiral.commands.registry import Role
 from amiral.local import answers
 from amiral.projects.store import Projects
 from amiral.projects.trust import Trust
@@ -130,3 +133,23 @@ def test_what_is_typed_cannot_move_the_terminal_r54(capsys, root):
     assert "\u202e" not in err
     _, out, _ = unreached(capsys, "route", "/c a\x1b[2Jb\u202ec")
     assert out == "message to consultant: ab<U+202E>c\n"
+
+
+def test_people_are_paired_whether_a_project_runs_or_not(capsys, root):
+    Projects(root / "home", Path.home()).register(root / "shop")
+    code, out, err = unreached(capsys, "pair", "--role", "member", "--json")
+    made = json.loads(out)
+    assert (code, err, made["role"], made["project"]) == (0, "", "member", "shop")
+    people = People(root / "home", SystemClock())
+    assert people.pair(made["code"], "telegram:3", "Ann") is Role.MEMBER
+    assert unreached(capsys, "pair", "--list")[1] == "telegram:3  Ann  member of shop\n"
+    assert unreached(capsys, "pair", "--drop", "telegram:3")[0] == 0
+    assert unreached(capsys, "pair", "--list")[1] == "nobody is paired: amiral pair\n"
+
+
+def test_a_guest_is_paired_for_a_project_that_is_named(capsys, root):
+    code, _, err = unreached(capsys, "pair", "--role", "viewer")
+    assert (code, "viewer of which project?" in err) == (2, True)
+    assert unreached(capsys, "pair", "--role", "viewer", "-p", "none")[0] == 4
+    assert "makes its writer owner" in unreached(capsys, "pair")[1]
+    assert (root / "home" / "config" / "people.json").exists()

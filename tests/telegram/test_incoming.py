@@ -56,6 +56,17 @@ def test_a_reply_to_another_chat_brings_its_quote_alone():
     assert read(external_reply="odd").quoted == Quoted(is_elsewhere=True)
 
 
+def test_a_reply_tells_which_bot_it_answers_and_of_people_none():
+    mine, group = {"id": 1, "is_bot": True}, {"id": 1087968824, "is_bot": True}
+    said = {"message_id": 3, "chat": FORUM}
+    for author, bot in ((mine, ME), (BEA, ""), (None, "")):
+        assert getattr(read(reply_to_message=said | {"from": author}).quoted, "bot", None) == bot
+        got = read(external_reply={"origin": {"type": "user", "sender_user": author}})
+        assert getattr(got.quoted, "bot", None) == bot
+    anonymous = said | {"from": group, "sender_chat": FORUM}
+    assert read(reply_to_message=anonymous).quoted == Quoted("3")
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -39,7 +39,10 @@ class Person:
 
 @dataclass(frozen=True)
 class Quoted:
-    """What a message replies to, as its service told it; `part` is what the writer chose of it."""
+    """What a message replies to, as its service told it; `part` is what the writer chose of it.
+
+    `bot` is the account of the bot that said it, "" when a person did.
+    """
 
     id: str = ""
     text: str = ""
@@ -47,6 +50,7 @@ class Quoted:
     sent_ms: int = 0
     sender: str = ""
     is_elsewhere: bool = False
+    bot: str = ""
 
 
 @dataclass(frozen=True)

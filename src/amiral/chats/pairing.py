@@ -9,9 +9,9 @@ _ROLES = {str(role): role for role in (Role.OWNER, Role.MEMBER, Role.VIEWER)}
 
 
 class PairCommands:
-    """`pair`; `project` is where members and viewers may something, "" for everywhere."""
+    """`pair`; `project` is where members and viewers may something."""
 
-    def __init__(self, people: People, project: str = "") -> None:
+    def __init__(self, people: People, project: str) -> None:
         self._people, self._project = people, project
 
     @command("pair")
@@ -32,8 +32,9 @@ class PairCommands:
             return Reply(f"✓ {one_line(drop)} is nobody any more", {"dropped": drop})
         if role not in _ROLES:
             raise Invalid(f"--role {one_line(role)} is no role", f"one of {', '.join(_ROLES)}")
-        is_owner = _ROLES[role] is Role.OWNER
-        where = EVERYWHERE if is_owner or not self._project else self._project
+        where = EVERYWHERE if _ROLES[role] is Role.OWNER else self._project
+        if not where:
+            raise Invalid(f"a {role} of which project?", f"amiral pair --role {role} -p NAME")
         code = self._people.offer(_ROLES[role], where)
         text = (
             f"/pair {code}\n"

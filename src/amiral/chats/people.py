@@ -8,7 +8,7 @@ import hmac
 import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -16,10 +16,10 @@ from typing import Final
 import msgspec
 
 from amiral.base.clock import MS_PER_S, Clock
-from amiral.base.errors import NotFound
+from amiral.base.errors import AmiralError, Broken, NotFound
 from amiral.commands.registry import Role
 from amiral.store.claim import exclusive
-from amiral.store.files import Absent, ensure_private_folder, read_json, write_json
+from amiral.store.files import Absent, Salvaged, ensure_private_folder, read_json, write_json
 
 CODE_S: Final = 600
 EVERYWHERE: Final = "*"
@@ -40,10 +40,13 @@ class Paired:
 
 @dataclass(frozen=True)
 class _Code:
+    """Kept until it expires, used or not: its user may be told again what it gave."""
+
     hash: str
     role: str
     project: str
     expires_ms: int
+    used_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,10 @@ class _File:
 
 
 class People:
-    """One home. `owners` and `members` come from its settings: ids like `telegram:123`."""
+    """One home. `owners` and `members` come from its settings: ids like `telegram:123`.
+
+    `trouble` says what is wrong with the file of those who were paired, "" when it is well.
+    """
 
     def __init__(
         self,
@@ -66,6 +72,12 @@ class People:
         self._path, self._clock = home / "config" / _FILE, clock
         self._owners = frozenset(owners)
         self._members = members or {}
+        self.trouble = ""
+
+    def owners(self) -> frozenset[str]:
+        """Give those who may do everything everywhere."""
+        paired = self._known().items()
+        return self._owners | {one for one, it in paired if it.roles.get(EVERYWHERE) == Role.OWNER}
 
     def role(self, person: str, project: str = "") -> Role | None:
         """Tell what somebody may in a project, or, without one, in the fleet; None: nothing.
@@ -74,7 +86,7 @@ class People:
         """
         if person in self._owners:
             return Role.OWNER
-        paired = self._read().people.get(person, Paired()).roles
+        paired = self._known().get(person, Paired()).roles
         listed = self._members.get(project, {}).get(person, "")
         named = (paired.get(EVERYWHERE, ""), paired.get(project, "") if project else "", listed)
         roles = [Role(one) for one in named if one in _STRENGTH]
@@ -86,29 +98,31 @@ class People:
 
     def offer(self, role: Role, project: str = EVERYWHERE) -> str:
         """Make a code for one use within ten minutes; of many unused ones the newest count."""
-        code = secrets.token_hex(4)
-        kept = _Code(_hash(code), role, project, self._clock.now_ms() + CODE_S * MS_PER_S)
+        code, now_ms = secrets.token_hex(4), self._clock.now_ms()
+        kept = _Code(_hash(code), role, project, now_ms + CODE_S * MS_PER_S)
         with self._changing():
             file = self._read()
-            codes = (*file.codes, kept)[-_MOST_CODES:]
-            self._write(_File(_VERSION, file.people, codes))
+            left = (one for one in file.codes if one.expires_ms > now_ms)
+            self._write(_File(_VERSION, file.people, (*left, kept)[-_MOST_CODES:]))
         return code
 
     def pair(self, code: str, person: str, name: str) -> Role | None:
-        """Use a code up; gives the role, None when the code does not count."""
+        """Use a code up; gives the role, None when the code does not count.
+
+        Whoever has used it gets the same answer again, since an update may be handled twice.
+        """
         hashed, now_ms = _hash(code.strip().lower()), self._clock.now_ms()
         with self._changing():
             file = self._read()
             found = [one for one in file.codes if hmac.compare_digest(one.hash, hashed)]
-            if not found:
+            if not found or found[0].expires_ms <= now_ms or found[0].used_by not in ("", person):
                 return None
-            left = tuple(one for one in file.codes if one not in found)
-            people = dict(file.people)
-            if found[0].expires_ms > now_ms:
-                had = people.get(person, Paired()).roles
-                people[person] = Paired(name, {**had, found[0].project: found[0].role})
-            self._write(_File(_VERSION, people, left))
-        return Role(found[0].role) if found[0].expires_ms > now_ms else None
+            used = replace(found[0], used_by=person)
+            codes = tuple(used if one is found[0] else one for one in file.codes)
+            had = file.people.get(person, Paired()).roles
+            paired = Paired(name, {**had, used.project: used.role})
+            self._write(_File(_VERSION, {**file.people, person: paired}, codes))
+        return Role(used.role)
 
     def drop(self, person: str) -> None:
         """Forget somebody who was paired; NotFound names who is."""
@@ -118,15 +132,32 @@ class People:
                 known = ", ".join(sorted(file.people)) or "nobody"
                 raise NotFound(f"{person} is not paired; paired: {known}")
             people = {one: paired for one, paired in file.people.items() if one != person}
-            self._write(_File(_VERSION, people, file.codes))
+            codes = tuple(one for one in file.codes if one.used_by != person)
+            self._write(_File(_VERSION, people, codes))
 
     def _changing(self) -> AbstractContextManager[None]:
         ensure_private_folder(self._path.parent)
         return exclusive(self._path)
 
+    def _known(self) -> Mapping[str, Paired]:
+        """Give those who were paired; a file that cannot be used keeps nobody else from being."""
+        try:
+            found = read_json(self._path, _check)
+        except AmiralError as error:
+            self.trouble = error.message
+            return {}
+        self.trouble = found.warning if isinstance(found, Salvaged) else ""
+        return {} if isinstance(found, Absent) else found.value.people
+
     def _read(self) -> _File:
-        found = read_json(self._path, _check)
-        return _File() if isinstance(found, Absent) else found.value
+        """Read what is about to be changed; raises Broken rather than write over a mistake."""
+        match read_json(self._path, _check):
+            case Absent():
+                return _File()
+            case Salvaged(warning=warning):
+                raise Broken(warning)
+            case intact:
+                return intact.value
 
     def _write(self, file: _File) -> None:
         write_json(self._path, file)

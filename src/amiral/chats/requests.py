@@ -1,6 +1,6 @@
 """Puts every permission request before who may answer it, with buttons, and says how it ended."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection
 
 from amiral.agents.approval import Approval
 from amiral.base import events as ev
@@ -18,7 +18,7 @@ _CHANGES = (
 
 
 class Requests:
-    """The requests of one project in the chats of one account; `owners` are told of all others."""
+    """The requests of one project in the chats of one account; only `owners` are told of any."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class Requests:
         clock: Clock,
         account: str,
         approvals: Approvals,
-        owners: Sequence[str],
+        owners: Callable[[], Collection[str]],
     ) -> None:
         self._journal, self._account = journal, account
         self._approvals, self._owners = approvals, owners
@@ -70,7 +70,11 @@ class Requests:
         await self._journal.append(*offered, due)
 
     def _places(self, message: str) -> list[tuple[str, str]]:
-        """Where a request is told: where its message came from, else every owner's own chat."""
-        found = rows.places_of(self._journal.rows, self._account, message)
+        """Where a request is told: where an owner sent its message from, else every owner's own."""
+        read, owners = self._journal.rows, sorted(self._owners())
+        sent = read("select sender from inbox where message = ?", message)
+        is_owners = bool(sent) and sent[0][0] in owners
+        found = rows.places_of(read, self._account, message) if is_owners else []
+        service = self._account.partition(":")[0]
         # A private chat has the number of the person it is with.
-        return found or [(owner.partition(":")[2], "") for owner in self._owners]
+        return found or [(one.partition(":")[2], "") for one in owners if one.startswith(service)]

@@ -89,6 +89,11 @@ class Taps:
             buttons.append(Button(choice.label, f"{PREFIX}{tap}"))
         return events, tuple(buttons)
 
+    def action(self, data: str) -> str:
+        """Tell what a button stands for, whether it still counts or not; "" when it is none."""
+        found = self._find(self._journal.rows, data)
+        return found.action if found else ""
+
     async def press(self, data: str, number: str, person: str) -> Pressed:
         """Use a button up by the update `number`; the same update again gets the same answer."""
         tap, now_ms = data.removeprefix(PREFIX), self._clock.now_ms()

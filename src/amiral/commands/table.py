@@ -235,11 +235,7 @@ _SAFETY = Group(
             chat=("thaw",),
             runs=Runs.LOCAL,
         ),
-        Command(
-            "approvals",
-            "permission requests that wait for you",
-            chat=("approvals",),
-        ),
+        Command("approvals", "permission requests that wait for you", chat=("approvals",)),
         Command(
             "approve-request",
             "answer a permission request; without ANSWER, show it",
@@ -292,6 +288,7 @@ _PROJECTS = Group(
             "pair",
             "pair a chat account by a one-time code",
             (option("--role", "ROLE"), switch("--list"), option("--drop", "PERSON")),
+            runs=Runs.EITHER,
         ),
         Command("import", "take over the state files of an older bot", later=True),
     ),

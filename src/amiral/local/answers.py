@@ -1,5 +1,6 @@
-"""Commands that only read: help, the router's decision, the check of a registry file."""
+"""Commands that do without a project process: help, the router's decision, codes for people."""
 
+import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,14 +8,19 @@ from pathlib import Path
 from amiral import __version__
 from amiral.agents.declared import Declared, load_declared, shipped
 from amiral.agents.worker import parse_registry
+from amiral.base.clock import SystemClock
 from amiral.base.errors import AmiralError, Broken, NotFound
+from amiral.chats.pairing import PairCommands
+from amiral.chats.people import People
 from amiral.commands.grammar import as_data, describe, route
 from amiral.commands.help import explain, overview
 from amiral.commands.output import print_reply
-from amiral.commands.registry import Parsed, Reply, Runs, Unavailable
+from amiral.commands.registry import Caller, Commands, Parsed, Reply, Role, Runs, Unavailable
 from amiral.commands.table import TABLE
 from amiral.config import find_home
+from amiral.local.owner import refuse_agents
 from amiral.local.terminal import answer, show
+from amiral.projects.project import Project
 from amiral.projects.store import Projects
 from amiral.projects.trust import Trust
 
@@ -61,6 +67,8 @@ def _carry_out(parsed: Parsed) -> Reply:
             return _route(text, parsed.project)
         case "workers check", {"file": str() as file}:
             return _check_workers(Path(file))
+        case "pair", _:
+            return _pair(parsed)
         case _:
             raise Unavailable(f"`{parsed.command}` is not available in this version")
 
@@ -72,9 +80,21 @@ def _route(text: str, project: str) -> Reply:
     return Reply(describe(routed), as_data(routed))
 
 
+def _pair(parsed: Parsed) -> Reply:
+    home, project = find_home(os.environ), _project_here(parsed.project)
+    refuse_agents(home, "say who may do what")
+    pairing = PairCommands(People(home, SystemClock()), project.name if project else "")
+    owner = Caller("owner", Role.OWNER, "console")
+    commands = Commands(TABLE, pairing)
+    return asyncio.run(commands.dispatch(owner, parsed))
+
+
+def _project_here(name: str) -> Project | None:
+    return _projects().named(name) if name else _projects().find(Path.cwd())
+
+
 def _declared_here(name: str) -> Declared:
-    projects = _projects()
-    project = projects.named(name) if name else projects.find(Path.cwd())
+    project = _project_here(name)
     return load_declared(Trust(find_home(os.environ)), project) if project else shipped()
 
 

@@ -68,6 +68,16 @@ class _Said(Struct):
     sticker: _File | None = None
 
 
+class _Origin(Struct):
+    sender_user: _User | None = None
+
+
+class _Elsewhere(Struct):
+    """A message of another chat that is replied to."""
+
+    origin: _Origin
+
+
 class _Tap(Struct):
     id: str
     from_: _User = field(name="from")
@@ -184,9 +194,11 @@ def _quoted(said: _Said) -> Quoted | None:
             part,
             replied.date * _MS_PER_S,
             author.name,
+            bot=_bot(replied.from_) if replied.sender_chat is None else "",
         )
     if said.external_reply is not None:
-        return Quoted(part=part, text=_elsewhere(said.external_reply), is_elsewhere=True)
+        text, bot = _elsewhere(said.external_reply), _bot_elsewhere(said.external_reply)
+        return Quoted(part=part, text=text, is_elsewhere=True, bot=bot)
     return Quoted(part=part) if part else None
 
 
@@ -200,6 +212,17 @@ def _copy(replied: object) -> _Said:
 def _elsewhere(reply: object) -> str:
     told = reply if isinstance(reply, dict) else {}
     return next((f"[{name}]" for name in ("photo", *_MEDIA) if name in told), "")
+
+
+def _bot_elsewhere(reply: object) -> str:
+    try:
+        return _bot(msgspec.convert(reply, _Elsewhere).origin.sender_user)
+    except msgspec.ValidationError:
+        return ""
+
+
+def _bot(user: _User | None) -> str:
+    return f"telegram:{user.id}" if user and user.is_bot else ""
 
 
 def _named(said: _Said) -> str:

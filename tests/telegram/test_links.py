@@ -50,7 +50,11 @@ def test_a_text_that_names_no_other_address_stands_for_its_target(shown):
 
 @pytest.mark.parametrize(
     "shown",
-    ["", "bank.example.org", "https://bank", "bank。org", "x@bank", "example.org/login"],
+    [
+        *("", "bank.example.org", "https://bank", "x@bank", "example.org/login"),
+        *("bank。org", "bank｡org", "bank．org", "bank․org", "bank·org"),  # noqa: RUF001 - other dots
+        *("bank\u200b.org", "bank.\u2060org", "bank.\ufe0forg", "bank\u00ad.org"),
+    ],
 )
 def test_a_text_that_names_another_one_does_not(shown):
     assert not is_link(shown, "https://example.org/")

@@ -25,6 +25,12 @@ def test_the_outer_fence_becomes_the_longer_one(written, meant):
     assert widened(lines(written)) == lines(meant)
 
 
+def test_in_a_list_the_fences_stay_as_far_in_as_they_were():
+    written = "1. a\n   ```md\n   ```sh\n   b\n   ```\n   c\n   ```\n2. d"
+    meant = "1. a\n   ````md\n   ```sh\n   b\n   ```\n   c\n   ````\n2. d"
+    assert widened(written) == meant
+
+
 @pytest.mark.parametrize(
     "written",
     [

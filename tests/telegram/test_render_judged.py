@@ -138,6 +138,10 @@ HARD = {
         "```md\nouter\n```python\nprint(1)\n```\ntail\n```\nend",
         "outer\n```python\nprint(1)\n```\ntail\nend",
     ),
+    "nested blocks in a list": (
+        "1. Do:\n   ```md\n   ```sh\n   make\n   ```\n   tail\n   ```\n2. Then **b**",
+        "1. Do:\n```sh\nmake\n```\ntail\n2. Then b",
+    ),
     "a table": (
         "| File | Lines |\n|------|------:|\n| `src/a_b.py` | 12 |\n| **x** | a\\|b |",
         "File       | Lines\n-----------+------\nsrc/a_b.py | 12\nx          | a|b",

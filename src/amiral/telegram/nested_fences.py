@@ -20,8 +20,8 @@ def widened(markdown: str) -> str:
             end, is_nested = _end(lines, at, opening[1])
             if is_nested and end < len(lines):
                 longer = "`" + max(_runs(lines[at : end + 1]))
-                lines[at] = lines[at].replace(opening[1], longer)
-                lines[end] = longer
+                for outer in (at, end):
+                    lines[outer] = lines[outer].replace(opening[1], longer)
             at = end
         at += 1
     return "\n".join(lines)

@@ -1,6 +1,5 @@
 """Commands that do without a project process: help, the router's decision, codes for people."""
 
-import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,17 +7,13 @@ from pathlib import Path
 from amiral import __version__
 from amiral.agents.declared import Declared, load_declared, shipped
 from amiral.agents.worker import parse_registry
-from amiral.base.clock import SystemClock
 from amiral.base.errors import AmiralError, Broken, NotFound
-from amiral.chats.pairing import PairCommands
-from amiral.chats.people import People
 from amiral.commands.grammar import as_data, describe, route
 from amiral.commands.help import explain, overview
 from amiral.commands.output import print_reply
-from amiral.commands.registry import Caller, Commands, Parsed, Reply, Role, Runs, Unavailable
+from amiral.commands.registry import Parsed, Reply, Runs, Unavailable
 from amiral.commands.table import TABLE
 from amiral.config import find_home
-from amiral.local.owner import refuse_agents
 from amiral.local.terminal import answer, show
 from amiral.projects.project import Project
 from amiral.projects.store import Projects
@@ -81,12 +76,10 @@ def _route(text: str, project: str) -> Reply:
 
 
 def _pair(parsed: Parsed) -> Reply:
-    home, project = find_home(os.environ), _project_here(parsed.project)
-    refuse_agents(home, "say who may do what")
-    pairing = PairCommands(People(home, SystemClock()), project.name if project else "")
-    owner = Caller("owner", Role.OWNER, "console")
-    commands = Commands(TABLE, pairing)
-    return asyncio.run(commands.dispatch(owner, parsed))
+    # It costs an event loop, which help need not load.
+    from amiral.local.pairing import pair  # noqa: PLC0415
+
+    return pair(parsed, _project_here(parsed.project))
 
 
 def _project_here(name: str) -> Project | None:

@@ -5,6 +5,7 @@ printed and was sent (`out.*`, `err*`, `in.jsonl`), and a worker's config home. 
 """
 
 import base64
+import contextlib
 import json
 import sys
 import urllib.parse
@@ -107,11 +108,16 @@ def is_raw(path: Path) -> bool:
 
 
 def on_disk(rig) -> list[str]:
-    """Give every hit in what amiral has written, in the home and in the project."""
-    files = [*rig.home.rglob("*"), *(rig.project / ".amiral").rglob("*")]
-    found = [path for path in files if path.is_file() and not is_raw(path)]
-    assert any(path.name == "journal.db" for path in found)
-    return [hit for path in found for hit in hits(str(path), path.read_bytes())]
+    """Give every hit in what amiral has written, in the home and in the project.
+
+    A file that is just being replaced has everything looked at again, under its new name too.
+    """
+    while True:
+        files = [*rig.home.rglob("*"), *(rig.project / ".amiral").rglob("*")]
+        found = [path for path in files if path.is_file() and not is_raw(path)]
+        assert any(path.name == "journal.db" for path in found)
+        with contextlib.suppress(FileNotFoundError):
+            return [hit for path in found for hit in hits(str(path), path.read_bytes())]
 
 
 def conversations(rig) -> list[str]:
